@@ -1,0 +1,45 @@
+# Every target makes .venv when it is missing or older than the lock: with uv where it is installed, with venv + pip where not.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: compare test lint format bench lock readme clean
+
+compare: .venv/ready ## the main job: the whole catalogue through both lanes
+	$(BIN)/diptych run
+
+test: .venv/ready ## the tests, offline
+	$(BIN)/python -m pytest
+
+lint: .venv/ready ## types, lint, format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/ready ## ratios and call counts; takes minutes
+	$(BIN)/python -m bench
+
+readme: .venv/ready ## write the generated parts of README.md anew
+	$(BIN)/python -m tests.readme_parts
+
+.venv/ready: requirements.lock pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python $(PYTHON) .venv && \
+	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+	  $(PYTHON) -m venv .venv && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $@
+
+lock: ## pin every dependency anew, with hashes and without addresses (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --no-emit-index-url --no-emit-find-links --upgrade --group dev pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

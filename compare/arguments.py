@@ -1,0 +1,144 @@
+"""Two argument strings compared: as text first, then as the JSON values that they spell."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How two argument strings relate.
+
+    `verdict` is `same` (equal text), `re-serialised` (equal value, other text) or `changed`; `ways` names what
+    differs (`spacing`, `escapes`, `number spelling`, `key order`) or, for a change, says what; `offset` is the first
+    differing byte.
+    """
+
+    verdict: str
+    ways: tuple[str, ...] = ()
+    offset: int | None = None
+
+
+class Number(str):
+    """A number as it was spelled."""
+
+
+class Pairs(list[tuple[str, Any]]):
+    """An object with all its keys in order, the repeated ones too."""
+
+
+def compare_arguments(truth: str, got: str) -> Compared:
+    """How the text that came back relates to the text that the model wrote."""
+    if truth == got:
+        return Compared("same")
+    offset = first_difference(truth, got)
+    try:
+        left = lossless(truth)
+    except ValueError:
+        return Compared("changed", ("the model's text is not JSON, and other text came back",), offset)
+    try:
+        right = lossless(got)
+    except ValueError:
+        return Compared("changed", ("what came back is not JSON",), offset)
+    ways: dict[str, None] = {}
+    changes = list(changed(left, right, "$", ways))
+    if changes:
+        return Compared("changed", tuple(changes), offset)
+    if blanks(truth) != blanks(got):
+        ways.setdefault("spacing")
+    if sorted(STRING.findall(truth)) != sorted(STRING.findall(got)):
+        ways.setdefault("escapes")
+    return Compared("re-serialised", tuple(sorted(ways)), offset)
+
+
+def lossless(text: str) -> Any:
+    """The JSON value with nothing lost: numbers as spelled, repeated keys kept. Raises ValueError.
+
+    A control character inside a string is let through: models write raw newlines, and some hosts accept them.
+    NaN and Infinity are not: they are Python's, not JSON's.
+    """
+    decoder = json.JSONDecoder(
+        parse_int=Number, parse_float=Number, parse_constant=no_number, object_pairs_hook=Pairs, strict=False
+    )
+    try:
+        return decoder.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def no_number(word: str) -> Any:
+    """Refuse NaN and the infinities."""
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def changed(left: Any, right: Any, path: str, ways: dict[str, None]) -> Iterator[str]:
+    """Yield what differs in value, as text; enter into `ways` what differs in spelling only."""
+    if isinstance(left, Pairs) and isinstance(right, Pairs):
+        yield from changed_object(left, right, path, ways)
+    elif isinstance(left, Number) and isinstance(right, Number):
+        if left != right:
+            if same_number(left, right):
+                ways.setdefault("number spelling")
+            else:
+                yield f"{path}: {left} became {right}"
+    elif type(left) is list and type(right) is list:
+        if len(left) != len(right):
+            yield f"{path}: {len(left)} entries became {len(right)}"
+        for index, (one, other) in enumerate(zip(left, right, strict=False)):
+            yield from changed(one, other, f"{path}[{index}]", ways)
+    elif type(left) is not type(right) or left != right:
+        yield f"{path}: {shown(left)} became {shown(right)}"
+
+
+def changed_object(left: Pairs, right: Pairs, path: str, ways: dict[str, None]) -> Iterator[str]:
+    """The same for two objects."""
+    before, after = Counter(key for key, _ in left), Counter(key for key, _ in right)
+    for key, count in before.items():
+        if count > 1 and 0 < after[key] != count:
+            yield f"{path}: {count} times the key {key!r} became {after[key]} times"
+    one, two = dict(left), dict(right)
+    for key in one.keys() - two.keys():
+        yield f"{path}.{key}: lost"
+    for key in two.keys() - one.keys():
+        yield f"{path}.{key}: added"
+    if one.keys() == two.keys() and list(one) != list(two):
+        ways.setdefault("key order")
+    for key in one:
+        if key in two:
+            yield from changed(one[key], two[key], f"{path}.{key}", ways)
+
+
+def same_number(left: str, right: str) -> bool:
+    """Whether two spellings name the same number, exactly."""
+    try:
+        return Decimal(left) == Decimal(right)
+    except InvalidOperation:
+        return False
+
+
+def shown(value: Any) -> str:
+    """A parsed value, shortly."""
+    if isinstance(value, Pairs):
+        value = dict(value)
+    text = value if isinstance(value, Number) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def blanks(text: str) -> list[str]:
+    """The runs of white space between the tokens of a JSON text."""
+    return re.findall(r"\s+", STRING.sub('""', text))
+
+
+def first_difference(one: str, other: str) -> int:
+    """The number of bytes that two texts share in front."""
+    left, right = one.encode(errors="surrogatepass"), other.encode(errors="surrogatepass")
+    for index, (a, b) in enumerate(zip(left, right, strict=False)):
+        if a != b:
+            return index
+    return min(len(left), len(right))

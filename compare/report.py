@@ -1,0 +1,279 @@
+"""The report as data: everything that any output shows, in built-ins, the same bytes for the same evidence.
+
+What differs from run to run (ports, seconds) stands apart, under `volatile`. `report.schema.json` beside this file
+describes the form.
+"""
+
+import base64
+import json
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from compare.calls import Call
+from compare.comparison import Comparison
+from compare.envelope import INNOCENT
+from compare.findings import CLASSES, Finding
+from compare.judge import Judged
+from compare.replies import compact
+from compare.rows import DIFFERENT, EQUIVALENT, SAME, VERDICTS, Cell, Row
+from compare.server import Exchange
+from compare.tolerances import legend
+from compare.values import Spelled, equal
+from protocol import STOP_REASONS
+
+VERSION = 1
+PACKAGES = ("diptych", "httpx", "langchain-core", "langchain-openai", "langgraph", "openai")
+VERDICT_MEANINGS = {
+    SAME: "equal bytes",
+    EQUIVALENT: "equal after the tolerances that it names",
+    DIFFERENT: "not equal",
+}
+MASKED = ("authorization", "api-key", "x-api-key", "cookie")
+
+
+def report(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """The whole report on comparisons that all have the same lanes."""
+    first = comparisons[0]
+    as_expected = [not any(one.surprises.values()) for one in comparisons]
+    verdicts = [one.verdict for one in comparisons]
+    return {
+        "format": "diptych-report",
+        "version": VERSION,
+        "versions": {"python": platform.python_version(), **{name: installed(name) for name in PACKAGES}},
+        "lanes": [lane.run.lane for lane in first.lanes],
+        "legend": {
+            "verdicts": VERDICT_MEANINGS,
+            "tolerances": legend(),
+            "findings": {kind: {"severity": it[0], "consequence": it[1]} for kind, it in CLASSES.items()},
+            "stops": dict(STOP_REASONS),
+        },
+        "summary": {
+            "comparisons": len(comparisons),
+            "as_expected": sum(as_expected),
+            "verdicts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
+        },
+        "comparisons": [comparison_data(one) for one in comparisons],
+        "volatile": {"runs": [volatile(one.name, lane) for one in comparisons for lane in one.lanes]},
+    }
+
+
+def installed(package: str) -> str | None:
+    """The version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def comparison_data(one: Comparison) -> dict[str, Any]:
+    """One comparison."""
+    return {
+        "name": one.name,
+        "title": one.title,
+        "teaches": one.teaches,
+        "prompt": one.task.prompt,
+        "system": one.task.system,
+        "model": one.task.model,
+        "max_rounds": one.task.max_rounds,
+        "verdict": one.verdict,
+        "as_expected": not any(one.surprises.values()),
+        "lanes": [lane_data(lane, one.surprises[lane.run.lane]) for lane in one.lanes],
+        "envelope": envelope_lines(one.lanes),
+        "rows": [row_data(row) for row in one.rows],
+    }
+
+
+def lane_data(lane: Judged, surprises: list[str]) -> dict[str, Any]:
+    """What one lane did, and what the judge made of it."""
+    raised = lane.run.raised
+    return {
+        "name": lane.run.lane,
+        "requests": len(lane.told.turns),
+        "attempts": sum(len(turn.attempts) for turn in lane.told.turns),
+        "stop": {
+            "model": [plainly(turn.finish_reason) for turn in lane.told.turns if turn.reply is not None],
+            "observed": lane.observed,
+            "claimed": lane.run.stop,
+        },
+        "problem": lane.told.turns[-1].problem if lane.told.turns else "",
+        "raised": None if raised is None else f"{type(raised).__name__}: {raised}",
+        "findings": [finding_data(finding) for finding in lane.findings],
+        "calls": [call_data(call) for call in lane.calls],
+        "surprises": surprises,
+        "exchanges": [exchange_data(exchange) for exchange in lane.run.exchanges],
+    }
+
+
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """One finding."""
+    return {
+        "class": finding.kind,
+        "severity": finding.severity,
+        "path": finding.path,
+        "request": finding.request,
+        "expected": plainly(finding.expected),
+        "found": plainly(finding.found),
+        "note": finding.note,
+        "rule": finding.rule,
+        "offset": finding.offset,
+        "key": finding.key,
+        "consequence": finding.consequence,
+    }
+
+
+def call_data(call: Call) -> dict[str, Any]:
+    """One line of the map of call ids."""
+    return {
+        "round": call.round,
+        "path": call.path,
+        "id": plainly(call.id),
+        "sent_id": plainly(call.sent_id),
+        "name": plainly(call.name),
+        "arguments": plainly(call.arguments),
+        "executions": [
+            {
+                "arguments": plainly(use.arguments),
+                "result": None if use.error else plainly(use.result),
+                "error": None if use.error is None else f"{type(use.error).__name__}: {use.error}",
+            }
+            for use in call.executions
+        ],
+        "answered_by": [f"messages[{index}]" for index, _ in call.answers],
+    }
+
+
+def exchange_data(exchange: Exchange) -> dict[str, Any]:
+    """One request and its reply, as bytes; keys in headers are masked, and the port is left out."""
+    request = exchange.request
+    return {
+        "number": request.number,
+        "method": request.method,
+        "target": request.target,
+        "headers": [[name, masked(name, value)] for name, value in request.headers],
+        "body": as_text(request.body.raw()),
+        "status": exchange.reply.status,
+        "reply_headers": [list(header) for header in exchange.reply.headers],
+        "reply": as_text(exchange.reply.body),
+        "closed": exchange.reply.close,
+        "counts": exchange.for_model or request.target in INNOCENT,
+    }
+
+
+def masked(name: str, value: str) -> str:
+    """A header's value as it may be shown."""
+    if name.lower() in MASKED:
+        return "***"
+    return value.rpartition(":")[0] if name.lower() == "host" and ":" in value else value
+
+
+def as_text(data: bytes) -> str | dict[str, str]:
+    """Bytes as text where they are UTF-8, else as base64."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def row_data(row: Row) -> dict[str, Any]:
+    """One row with the cells of all lanes."""
+    cells = [cell_data(lane, cell) for lane, cell in row.cells.items()]
+    return {
+        "round": row.round,
+        "role": row.role,
+        "verdict": row.verdict,
+        "tolerances": row.tolerances,
+        "said": plainly(row.said),
+        "cells": cells,
+    }
+
+
+def cell_data(lane: str, cell: Cell) -> dict[str, Any]:
+    """One lane's part of a row; `call` is the path of the call that a result answers."""
+    return {
+        "lane": lane,
+        "state": cell.state,
+        "index": cell.index,
+        "message": plainly(cell.message),
+        "call": cell.call.path if cell.call else None,
+        "executed": len(cell.call.executions) if cell.call else None,
+    }
+
+
+def envelope_lines(lanes: Sequence[Judged]) -> list[dict[str, Any]]:
+    """One line on the tools and one on the rest of the envelope: each lane's first request against the first lane's."""
+    firsts = [lane.told.turns[0].attempts[0].request.body.envelope or {} for lane in lanes if lane.told.turns]
+    if len(firsts) < len(lanes):
+        return []
+    tools = [envelope.get("tools") for envelope in firsts]
+    rests = [{key: value for key, value in envelope.items() if key != "tools"} for envelope in firsts]
+    notes = [
+        f"{lane.run.lane}: {finding.kind} {finding.note or finding.path}"
+        for lane in lanes
+        for finding in lane.findings
+        if finding.path == "tools"
+    ]
+    extra = [
+        f"{lane.run.lane}: {finding.key}"
+        for lane in lanes
+        for finding in lane.findings
+        if finding.path != "tools" and not finding.path.startswith(("messages", "executed")) and finding.path in rests_of(rests)
+    ]
+    return [
+        {"what": "tools", "verdict": alike(tools), "notes": notes},
+        {"what": "parameters", "verdict": alike(rests), "notes": extra},
+    ]
+
+
+def rests_of(rests: Sequence[dict[str, Any]]) -> set[str]:
+    """The names of all parameters that any lane sends."""
+    return {key for rest in rests for key in rest}
+
+
+def alike(values: Sequence[Any]) -> str:
+    """The verdict on several values against the first."""
+    if all(compact(value) == compact(values[0]) for value in values):
+        return SAME
+    return EQUIVALENT if all(equal(value, values[0]) for value in values) else DIFFERENT
+
+
+def volatile(name: str, lane: Judged) -> dict[str, Any]:
+    """What no two runs have in common: port and times, in seconds."""
+    return {
+        "comparison": name,
+        "lane": lane.run.lane,
+        "port": lane.run.port,
+        "seconds": round(lane.run.seconds, 6),
+        "requests": [[round(one.received, 6), round(one.answered, 6)] for one in lane.run.exchanges],
+        "tools": [round(use.seconds, 6) for use in lane.run.executions],
+    }
+
+
+def plainly(value: Any) -> Any:
+    """A value as JSON can carry it; a number that Python would respell stands as text."""
+    if isinstance(value, Spelled):
+        number = float(value)
+        return number if repr(number) == value.text else value.text
+    if isinstance(value, dict):
+        return {str(key): plainly(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plainly(inner) for inner in value]
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    return value if isinstance(value, float) and value == value and abs(value) != float("inf") else str(value)
+
+
+def to_json(data: dict[str, Any]) -> str:
+    """The report as JSON text, readable; with ASCII escapes where it holds what UTF-8 cannot carry."""
+    text = json.dumps(data, ensure_ascii=False, indent=1)
+    return text if text.isascii() or encodable(text) else json.dumps(data, indent=1)
+
+
+def encodable(text: str) -> bool:
+    """Whether UTF-8 can carry the text: it has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

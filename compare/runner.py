@@ -1,0 +1,167 @@
+"""One lane run against one model server: the exchanges, the tools that ran, and what the lane returned or raised."""
+
+import functools
+import inspect
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from compare.lanes import Lane
+from compare.server import Backend, Exchange, ModelServer
+from toolbox import Tool, standard_tools
+
+DEADLINE = 120.0
+"""Seconds that a lane may take for one run."""
+API_KEY = "sk-diptych-loopback"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a lane is asked to do.
+
+    `workspace` maps relative file names to the texts that its tools find, in a new folder; with `root`, the tools see
+    that folder instead.
+    """
+
+    prompt: str
+    model: str
+    system: str | None = None
+    max_rounds: int = 8
+    workspace: dict[str, str] | None = None
+    root: Path | None = None
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One use of a tool: behind which exchange (by number), with which arguments, and what came of it.
+
+    `arguments` has the defaults of those that were left out, which are in `defaults`.
+    """
+
+    after: int
+    name: str
+    arguments: dict[str, Any]
+    defaults: dict[str, Any]
+    result: Any
+    error: BaseException | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """All evidence of one run. `stop` and `messages` are what the lane returned; `raised` is what it raised instead.
+
+    A `foreign` run is a client's that was not given its task, or its tools, by us: only the wire speaks for it.
+    """
+
+    lane: str
+    task: Task
+    tools: list[dict[str, Any]]
+    exchanges: list[Exchange]
+    executions: list[Execution]
+    messages: list[Any] | None
+    stop: str | None
+    raised: BaseException | None
+    seconds: float
+    port: int
+    timed_out: bool = False
+    foreign: bool = False
+
+
+def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLINE) -> Run:
+    """Run the lane once, against a server and in a folder of its own."""
+    executions: list[Execution] = []
+    with tempfile.TemporaryDirectory(prefix="diptych-") as folder, ModelServer(backend, task.model) as server:
+        write_workspace(Path(folder), task.workspace or {})
+        tools = [recorded(tool, server, executions) for tool in standard_tools(task.root or folder)]
+        outcome = Outcome()
+        started = time.perf_counter()
+        # A daemon thread, so that a lane that never ends cannot keep the judge.
+        thread = threading.Thread(target=call, args=(lane, task, tools, server.base_url, outcome), daemon=True)
+        thread.start()
+        thread.join(deadline)
+        timed_out = thread.is_alive()
+        if timed_out:
+            outcome = Outcome(raised=TimeoutError(f"the lane did not end within {deadline:g} seconds"))
+        seconds = time.perf_counter() - started
+    schemas = [tool.schema() for tool in tools]
+    return Run(
+        lane.name,
+        task,
+        schemas,
+        list(server.exchanges),
+        executions,
+        outcome.messages,
+        outcome.stop,
+        outcome.raised,
+        seconds,
+        server.port,
+        timed_out,
+    )
+
+
+@dataclass
+class Outcome:
+    """What a lane returned or raised."""
+
+    messages: list[Any] | None = None
+    stop: str | None = None
+    raised: BaseException | None = None
+
+
+def call(lane: Lane, task: Task, tools: Sequence[Tool], base_url: str, outcome: Outcome) -> None:
+    """Call the lane by its contract, and enter what comes of it into `outcome`."""
+    try:
+        messages, stop = lane.run(
+            task.prompt,
+            tools,
+            base_url=base_url,
+            model=task.model,
+            api_key=API_KEY,
+            system=task.system,
+            max_rounds=task.max_rounds,
+            timeout=60.0,
+        )
+        if not isinstance(messages, list) or not isinstance(stop, str):
+            raise TypeError(f"a lane returns (list of messages, stop reason), but {lane.name} returned other types")
+    except BaseException as error:  # noqa: BLE001 # a lane that raises is a result
+        outcome.raised = error
+    else:
+        outcome.messages, outcome.stop = messages, stop
+
+
+def recorded(tool: Tool, server: ModelServer, executions: list[Execution]) -> Tool:
+    """The tool, writing down each of its uses. Its signature stays: lanes may build a schema from it."""
+
+    signature = inspect.signature(tool.function)
+    parameters = signature.parameters.values()
+    defaults = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
+
+    @functools.wraps(tool.function)
+    def function(*values: Any, **named: Any) -> Any:
+        arguments = defaults | signature.bind(*values, **named).arguments
+        after, started = len(server.exchanges), time.perf_counter()
+        result, error = None, None
+        try:
+            result = tool.function(*values, **named)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            seconds = time.perf_counter() - started
+            executions.append(Execution(after, tool.name, arguments, defaults, result, error, seconds))
+        return result
+
+    return replace(tool, function=function)
+
+
+def write_workspace(folder: Path, files: dict[str, str]) -> None:
+    """Put the files of a scenario into the folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,103 @@
+"""Why a run ended, as the wire shows it, and whether the lane's own account agrees."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from compare.calls import parsed, usable
+from compare.values import equal
+from compare.findings import Finding
+from compare.runner import Run
+from compare.turns import Conversation
+from protocol import ending, tool_calls
+
+
+def observed_stop(run: Run, told: Conversation) -> str:
+    """The stop reason by the evidence, a word of `protocol.STOP_REASONS`."""
+    if run.timed_out:
+        return "deadline"
+    if not told.turns:
+        return "http-error" if told.elsewhere else "crash"
+    last = told.turns[-1]
+    if last.reply is None:
+        return last.stop
+    stop = ending(last.reply, last.finish_reason)
+    if run.raised is not None:
+        return "tool-error" if tool_raised(run) else "crash"
+    if stop == "unanswered-calls" and len(told.turns) >= run.task.max_rounds:
+        return "round-limit"
+    return stop
+
+
+def tool_raised(run: Run) -> bool:
+    """Whether what the lane raised is what a tool raised, or was caused by it."""
+    errors = [execution.error for execution in run.executions if execution.error is not None]
+    seen: BaseException | None = run.raised
+    while seen is not None:
+        if any(seen is error for error in errors):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def claim_findings(run: Run, told: Conversation, observed: str) -> Iterator[Finding]:
+    """Where what the lane returned is not what crossed the wire: the stop reason, and the first message that differs."""
+    if run.stop is not None and run.stop != observed:
+        yield Finding("claim-differs", run.lane, "stop", None, observed, run.stop)
+    if run.messages is None or not told.turns:
+        return
+    wire = list(told.messages)
+    last = told.turns[-1].reply
+    if last is not None:
+        wire.append(last)
+    for index, claimed in enumerate(run.messages):
+        if index >= len(wire):
+            # Results of the last reply's calls were made and never sent: the rounds were used up.
+            if not (isinstance(claimed, dict) and claimed.get("role") == "tool"):
+                yield Finding("claim-differs", run.lane, f"messages[{index}]", None, None, claimed)
+                return
+        elif not agrees(wire[index], claimed):
+            yield Finding("claim-differs", run.lane, f"messages[{index}]", None, wire[index], claimed)
+            return
+    if len(run.messages) < len(wire):
+        index = len(run.messages)
+        yield Finding("claim-differs", run.lane, f"messages[{index}]", None, wire[index], None)
+
+
+def agrees(wire: Any, claimed: Any) -> bool:
+    """Whether a claimed message tells the same as the one on the wire: role, text, and the calls with their arguments.
+
+    An id that the model left out may be any, and arguments that are no object may be left out: both are repairs.
+    """
+    if not isinstance(wire, dict) or not isinstance(claimed, dict):
+        return False
+    if (wire.get("role") or "assistant") != claimed.get("role"):
+        return False
+    if text_of(wire.get("content")) != text_of(claimed.get("content")):
+        return False
+    if wire.get("tool_call_id") != claimed.get("tool_call_id"):
+        return False
+    sent, told = tool_calls(wire), tool_calls(claimed)
+    return len(sent) == len(told) and all(map(call_agrees, sent, told))
+
+
+def text_of(content: Any) -> Any:
+    """The text of a content, which may be null, or a list of parts with text."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content or ""
+
+
+def call_agrees(wire: Any, claimed: Any) -> bool:
+    """The same for one tool call."""
+    if not isinstance(wire, dict) or not isinstance(claimed, dict):
+        return not isinstance(wire, dict)
+    if usable(wire.get("id")) and wire["id"] != claimed.get("id"):
+        return False
+    one, other = wire.get("function"), claimed.get("function")
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return True
+    arguments = parsed(one.get("arguments"))
+    repaired = not isinstance(arguments, dict)
+    return (one.get("name") or "") == other.get("name") and (
+        repaired or equal(arguments, parsed(other.get("arguments")))
+    )

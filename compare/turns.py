@@ -1,0 +1,98 @@
+"""A run's exchanges as rounds: what each request adds to the conversation, and what the model replied to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compare.values import parse
+from compare.values import same
+from compare.server import Exchange
+from protocol import BadReply, read_reply
+
+
+@dataclass
+class Turn:
+    """One request to the model, with its HTTP retries.
+
+    `sent` are the messages that the request adds behind the first `start` of the conversation; `removed` counts the
+    messages of the request before that it no longer has. `reply` is the model's message, or None; then `problem` says
+    what came instead and `stop` is the reason to end a run with.
+    """
+
+    number: int
+    attempts: list[Exchange]
+    start: int
+    sent: list[Any]
+    removed: int = 0
+    reply: dict[str, Any] | None = None
+    finish_reason: Any = None
+    problem: str = ""
+    stop: str = ""
+
+    @property
+    def end(self) -> int:
+        """The index in the conversation where the model's reply belongs."""
+        return self.start + len(self.sent)
+
+
+@dataclass
+class Conversation:
+    """All turns of a run, and the messages of its last request."""
+
+    turns: list[Turn] = field(default_factory=list)
+    messages: list[Any] = field(default_factory=list)
+    elsewhere: list[Exchange] = field(default_factory=list)
+
+
+def conversation(exchanges: Sequence[Exchange]) -> Conversation:
+    """Read the exchanges of one run, in order."""
+    told = Conversation()
+    for exchange in exchanges:
+        if not exchange.for_model:
+            told.elsewhere.append(exchange)
+        elif told.turns and again(told.turns[-1], exchange):
+            told.turns[-1].attempts.append(exchange)
+            hear(told.turns[-1], exchange)
+        else:
+            turn = next_turn(told, exchange)
+            hear(turn, exchange)
+            told.turns.append(turn)
+    return told
+
+
+def again(turn: Turn, exchange: Exchange) -> bool:
+    """Whether the exchange is the turn's request once more, after a failure: a retry of the HTTP client."""
+    body, last = exchange.request.body, turn.attempts[-1].request.body
+    repeats = body.before is last and not body.added
+    return turn.reply is None and (repeats or body.raw() == last.raw())
+
+
+def next_turn(told: Conversation, exchange: Exchange) -> Turn:
+    """The turn that the exchange begins; `told.messages` becomes what its request holds."""
+    body, number = exchange.request.body, len(told.turns) + 1
+    if body.before is not None and body.kept == len(told.messages):
+        turn = Turn(number, [exchange], body.kept, body.new)
+        told.messages.extend(body.new)
+        return turn
+    messages = body.messages()
+    common = 0
+    while common < min(len(messages), len(told.messages)) and same(messages[common], told.messages[common]):
+        common += 1
+    turn = Turn(number, [exchange], common, messages[common:], removed=len(told.messages) - common)
+    told.messages[common:] = messages[common:]
+    return turn
+
+
+def hear(turn: Turn, exchange: Exchange) -> None:
+    """Enter into the turn what the model replied."""
+    reply = exchange.reply
+    turn.reply, turn.finish_reason, turn.problem, turn.stop = None, None, "", ""
+    if reply.close:
+        turn.problem, turn.stop = "the connection was closed without a reply", "connection-error"
+    elif not 200 <= reply.status < 300:
+        turn.problem, turn.stop = f"HTTP {reply.status}", "http-error"
+    else:
+        try:
+            turn.reply, turn.finish_reason = read_reply(reply.body, parse)
+        except BadReply as error:
+            turn.problem, turn.stop = str(error), "bad-reply"

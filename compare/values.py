@@ -1,0 +1,56 @@
+"""JSON values as the judge sees them: numbers as they were spelled, keys that may be missing, and equality."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+class Missing:
+    """The value of a key that is not there."""
+
+    def __repr__(self) -> str:
+        return "(missing)"
+
+
+MISSING = Missing()
+
+def parse(text: str) -> Any:
+    """JSON with each number that has a point or an exponent kept as it was spelled, in a `Spelled`."""
+    return json.loads(text, parse_float=Spelled)
+
+
+class Spelled(float):
+    """A float that remembers how it was written: 1.10 is not 1.1 on the wire, and 1e400 is no infinity there."""
+
+    def __new__(cls, text: str) -> "Spelled":
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Equality as JSON has it: true is not 1, and numbers are equal by value."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return bool(one == other)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal, and spelled alike where numbers are spelled."""
+    return equal(one, other) and not isinstance(one, Spelled) and not isinstance(other, Spelled)
+
+
+def telling(value: Any) -> bool:
+    """Whether a value says enough to be recognised under another name: null and true stand in too many places."""
+    return value not in (None, True, False, "", 0) and value != [] and value != {}

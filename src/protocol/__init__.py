@@ -1,0 +1,20 @@
+"""The ground floor's second half: what Chat Completions says, as pure functions on dicts."""
+
+from protocol.messages import BadReply, Message, ending, error_text, opening, read_reply, tool_calls, tool_message
+from protocol.repair import REPAIRS, made_up_ids, sendable
+from protocol.stop import STOP_REASONS
+
+__all__ = [
+    "REPAIRS",
+    "STOP_REASONS",
+    "BadReply",
+    "Message",
+    "ending",
+    "error_text",
+    "made_up_ids",
+    "opening",
+    "read_reply",
+    "sendable",
+    "tool_calls",
+    "tool_message",
+]

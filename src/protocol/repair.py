@@ -1,0 +1,81 @@
+"""What must not go back as it came: the few repairs of an assistant message that providers would refuse."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from protocol.messages import Message, tool_calls
+
+REPAIRS = {
+    "missing-role": "a message without a role is sent back as an assistant message",
+    "empty-tool-calls": "an empty tool_calls list is left out: OpenAI and DeepSeek refuse it",
+    "null-content": "content that is null or missing beside no calls is sent back as an empty string",
+    "made-up-id": "a tool call without an id gets one, used for the call and for its result",
+    "missing-type": "a tool call without a type is sent back as a function call",
+    "unparsable-arguments": "arguments that are not JSON are sent back as {}: vLLM and llama.cpp refuse every later turn",
+    "arguments-as-object": "arguments that are an object are sent back as the JSON text the protocol asks for",
+}
+"""The names of the repairs, each with the sentence that a report prints for it."""
+
+
+def made_up_ids() -> Iterator[str]:
+    """Ids for tool calls that came without one, unlike any that a provider gives."""
+    return (f"made_up_{number}" for number in itertools.count(1))
+
+
+def sendable(message: Message, ids: Iterator[str]) -> Message:
+    """The message as it may be sent back: itself where nothing needs a repair, else a repaired copy.
+
+    The message that came is never changed. `ids` gives an id to each call that has none.
+    """
+    repaired = dict(message)
+    if not isinstance(message.get("role"), str):
+        repaired["role"] = "assistant"
+    if calls := tool_calls(message):
+        repaired["tool_calls"] = [_sendable_call(call, ids) for call in calls]
+    else:
+        repaired.pop("tool_calls", None)
+        if message.get("content") is None:
+            repaired["content"] = ""
+    return message if repaired == message else repaired
+
+
+def _sendable_call(call: Any, ids: Iterator[str]) -> Any:
+    if not isinstance(call, dict):
+        call = {"function": {"name": json.dumps(call), "arguments": "{}"}}
+    repaired = dict(call)
+    if not (isinstance(call.get("id"), str) and call["id"]):
+        repaired["id"] = next(ids)
+    if not isinstance(call.get("type"), str):
+        repaired["type"] = "function"
+    if repaired["type"] == "function":
+        function = call.get("function")
+        repaired["function"] = _sendable_function(function if isinstance(function, dict) else {})
+    return repaired
+
+
+def _sendable_function(function: dict[str, Any]) -> dict[str, Any]:
+    repaired = dict(function)
+    arguments = function.get("arguments")
+    if not isinstance(function.get("name"), str):
+        repaired["name"] = ""
+    if isinstance(arguments, dict):
+        repaired["arguments"] = json.dumps(arguments, ensure_ascii=False)
+    elif not _parses(arguments):
+        repaired["arguments"] = "{}"
+    return repaired
+
+
+def _parses(arguments: Any) -> bool:
+    if not isinstance(arguments, str):
+        return False
+    try:
+        json.loads(arguments, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is Python's, not JSON's")

@@ -1,0 +1,44 @@
+"""The conversation so far, as messages and as the bytes of the next request, each message encoded once."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from protocol import Message
+from toolbox.tool import Tool
+
+
+class History:
+    """A growing list of messages and, beside it, the request body that they make.
+
+    `messages` comes last in the body, so that each request is the one before it with more at the end: nothing is
+    encoded twice, and a server's prefix cache finds the old prompt again.
+    """
+
+    def __init__(self, model: str, tools: Iterable[Tool], messages: Iterable[Message]) -> None:
+        schemas = [tool.schema() for tool in tools]
+        # Providers refuse an empty tools list, so without tools the key stays away.
+        head = {"model": model, **({"tools": schemas} if schemas else {}), "messages": []}
+        self.messages: list[Message] = []
+        self._body = bytearray(encode(head)[:-2])
+        for message in messages:
+            self.add(message)
+
+    def add(self, message: Message) -> None:
+        """Put a message at the end."""
+        if self.messages:
+            self._body += b","
+        self._body += encode(message)
+        self.messages.append(message)
+
+    def request(self) -> bytes:
+        """The body of a request that sends all messages so far."""
+        return b"".join((self._body, b"]}"))
+
+
+def encode(value: Any) -> bytes:
+    """The value as compact JSON in UTF-8; with ASCII escapes where it holds text that UTF-8 cannot carry."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can escape and UTF-8 cannot encode
+        return json.dumps(value, separators=(",", ":")).encode()

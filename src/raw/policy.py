@@ -1,0 +1,47 @@
+"""What the hand-written loop does with one tool call: run it, or say to the model why not."""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from toolbox import execute
+from toolbox.tool import Tool
+
+log = logging.getLogger("raw")
+
+CUT_OFF = (
+    "the turn was cut off (finish_reason length), so this call was not run: it may lack an end. Send it again, shorter"
+)
+NOT_A_FUNCTION = "only calls of type function, with a name and arguments, can be run"
+
+
+def observe(tools: Mapping[str, Tool], call: Any, finish_reason: Any) -> str:
+    """The observation that answers a call as the model wrote it, as JSON text.
+
+    A turn that ended by `length` runs nothing: even arguments that parse may be half of what was meant.
+    """
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or (call.get("type") or "function") != "function":
+        return refusal("not_a_function", NOT_A_FUNCTION)
+    name: Any = function.get("name")
+    arguments: Any = arguments_text(function.get("arguments"))
+    log.info("[tool] %s(%s)", name, arguments)
+    if finish_reason == "length":
+        observation = refusal("cut_off", CUT_OFF)
+    else:
+        observation = execute(tools, name, arguments)
+    log.info("[result] %s", observation)
+    return observation
+
+
+def arguments_text(arguments: Any) -> Any:
+    """Arguments as the text that the protocol asks for, where a server sends an object, or nothing, in its place."""
+    if isinstance(arguments, dict):
+        return json.dumps(arguments, ensure_ascii=False)
+    return "" if arguments is None else arguments
+
+
+def refusal(error_type: str, error: str) -> str:
+    """The observation for a call that was not run."""
+    return json.dumps({"ok": False, "error_type": error_type, "error": error})

@@ -1,0 +1,12 @@
+"""Which tools a lane gets when nobody says otherwise."""
+
+import os
+
+from toolbox.calculator import CALCULATOR
+from toolbox.files import file_tools
+from toolbox.tool import Tool
+
+
+def standard_tools(root: str | os.PathLike[str]) -> list[Tool]:
+    """The calculator and the file tools for one folder; NotADirectoryError when it is none."""
+    return [CALCULATOR, *file_tools(root)]
