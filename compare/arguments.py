@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Any
+
+from compare.values import same_number
 
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -47,13 +47,17 @@ def compare_arguments(truth: str, got: str) -> Compared:
     except ValueError:
         return Compared("changed", ("what came back is not JSON",), offset)
     ways: dict[str, None] = {}
-    changes = list(changed(left, right, "$", ways))
+    try:
+        changes = list(changed(left, right, "$", ways))
+    except RecursionError:
+        return Compared("changed", ("nested too deeply to be compared",), offset)
     if changes:
         return Compared("changed", tuple(changes), offset)
-    if blanks(truth) != blanks(got):
-        ways.setdefault("spacing")
     if sorted(STRING.findall(truth)) != sorted(STRING.findall(got)):
         ways.setdefault("escapes")
+    reordered = "key order" in ways
+    if sorted(blanks(truth)) != sorted(blanks(got)) or (not reordered and skeleton(truth) != skeleton(got)):
+        ways.setdefault("spacing")
     return Compared("re-serialised", tuple(sorted(ways)), offset)
 
 
@@ -70,6 +74,15 @@ def lossless(text: str) -> Any:
         return decoder.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def is_json(text: str) -> bool:
+    """Whether the text is JSON to the letter, so that every server can read it."""
+    try:
+        json.loads(text, parse_int=str, parse_float=str, parse_constant=no_number)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def no_number(word: str) -> Any:
@@ -97,29 +110,29 @@ def changed(left: Any, right: Any, path: str, ways: dict[str, None]) -> Iterator
 
 
 def changed_object(left: Pairs, right: Pairs, path: str, ways: dict[str, None]) -> Iterator[str]:
-    """The same for two objects."""
-    before, after = Counter(key for key, _ in left), Counter(key for key, _ in right)
-    for key, count in before.items():
-        if count > 1 and 0 < after[key] != count:
-            yield f"{path}: {count} times the key {key!r} became {after[key]} times"
-    one, two = dict(left), dict(right)
-    for key in one.keys() - two.keys():
+    """The same for two objects; each value of a repeated key counts, as some parsers keep the first."""
+    before, after = by_key(left), by_key(right)
+    for key in before.keys() - after.keys():
         yield f"{path}.{key}: lost"
-    for key in two.keys() - one.keys():
+    for key in after.keys() - before.keys():
         yield f"{path}.{key}: added"
-    if one.keys() == two.keys() and list(one) != list(two):
+    for key, values in before.items():
+        others = after.get(key, values)
+        if len(others) != len(values):
+            yield f"{path}: {len(values)} times the key {key!r} became {len(others)} times"
+        else:
+            for one, other in zip(values, others, strict=True):
+                yield from changed(one, other, f"{path}.{key}", ways)
+    if [key for key, _ in left] != [key for key, _ in right]:
         ways.setdefault("key order")
-    for key in one:
-        if key in two:
-            yield from changed(one[key], two[key], f"{path}.{key}", ways)
 
 
-def same_number(left: str, right: str) -> bool:
-    """Whether two spellings name the same number, exactly."""
-    try:
-        return Decimal(left) == Decimal(right)
-    except InvalidOperation:
-        return False
+def by_key(pairs: Pairs) -> dict[str, list[Any]]:
+    """The values of each key, in order."""
+    values: dict[str, list[Any]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def shown(value: Any) -> str:
@@ -133,6 +146,11 @@ def shown(value: Any) -> str:
 def blanks(text: str) -> list[str]:
     """The runs of white space between the tokens of a JSON text."""
     return re.findall(r"\s+", STRING.sub('""', text))
+
+
+def skeleton(text: str) -> str:
+    """A JSON text with its strings emptied and its numbers alike: what is left is structure and white space."""
+    return re.sub(r"-?\d[\d.eE+-]*", "0", STRING.sub('""', text))
 
 
 def first_difference(one: str, other: str) -> int:

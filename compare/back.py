@@ -7,18 +7,21 @@ from compare.calls import Call, match_answers, match_executions, match_sent, par
 from compare.diff import Difference, diff
 from compare.findings import Finding
 from compare.results import envelope, plain, says
-from compare.runner import Execution
+from compare.runner import Execution, Run
 from compare.turns import Turn
 from protocol import tool_calls
 
+RESULT_KEYS = ("role", "tool_call_id", "content")
+
 
 def findings_of(
-    lane: str, turn: Turn, calls: list[Call], later: Turn | None, executions: Sequence[Execution]
+    run: Run, turn: Turn, calls: list[Call], later: Turn | None, executions: Sequence[Execution]
 ) -> tuple[list[Finding], list[str]]:
     """Compare what the model said in `turn` with what the lane sent in the request after it (`later`).
 
     Enters executions and answers into the calls. Returns the findings, and the names of the tolerances taken.
     """
+    lane = run.lane
     strays = match_executions(calls, executions)
     found = [_stray(lane, turn, stray) for stray in strays]
     tolerances: list[str] = []
@@ -28,6 +31,8 @@ def findings_of(
         found += _assistant(lane, turn, later, assistant, calls, tolerances)
         rest = list(enumerate(sent[1:] if assistant is not None else sent, turn.end + (assistant is not None)))
         found += _answers(lane, later, calls, rest)
+        if not run.foreign:  # whose tools ran where we cannot see them
+            found += [finding for call in calls for finding in _told(lane, later, calls, call)]
     found += [finding for call in calls for finding in _executions(lane, turn, call)]
     return found, tolerances
 
@@ -52,7 +57,9 @@ def _assistant(
 ) -> Iterator[Finding]:
     path = f"messages[{turn.end}]"
     if assistant is None:
-        yield Finding("lost-field", lane, path, later.number, turn.reply, None, "the assistant message does not go back")
+        yield Finding(
+            "lost-field", lane, path, later.number, turn.reply, None, "the assistant message does not go back"
+        )
         for call in calls:
             yield Finding("dropped-call", lane, call.path, later.number, call.id, None)
         return
@@ -64,7 +71,9 @@ def _assistant(
             yield Finding("invented-id", lane, f"{call.path}.id", later.number, call.id, call.sent_id)
     kept = [index for index in order if index is not None]
     if kept != sorted(kept):
-        yield Finding("reordered", lane, f"{path}.tool_calls", later.number, None, kept, "the calls stand in another order")
+        yield Finding(
+            "reordered", lane, f"{path}.tool_calls", later.number, None, kept, "the calls stand in another order"
+        )
     compared = diff(_comparable(turn.reply, calls), aligned(assistant, order), path)
     tolerances.extend(compared.tolerances)
     yield from (as_finding(lane, difference, later.number) for difference in compared.differences)
@@ -79,7 +88,8 @@ def _comparable(reply: Any, calls: list[Call]) -> Any:
         {**entry, "id": call.sent_id} if isinstance(entry, dict) and call.came_back and not usable(call.id) else entry
         for entry, call in zip(entries, calls, strict=True)
     ]
-    return {**reply, "tool_calls": [entry for entry, call in zip(filled, calls, strict=True) if call.came_back]}
+    kept = [entry for entry, call in zip(filled, calls, strict=True) if call.came_back]
+    return {**reply, "tool_calls": kept} if kept else {key: reply[key] for key in reply if key != "tool_calls"}
 
 
 def aligned(assistant: dict[str, Any], order: Sequence[int | None]) -> dict[str, Any]:
@@ -109,10 +119,15 @@ def as_finding(lane: str, difference: Difference, request: int) -> Finding:
 def _answers(lane: str, later: Turn, calls: list[Call], rest: list[tuple[int, Any]]) -> Iterator[Finding]:
     for index, message in match_answers(calls, rest):
         note = f"no call of the turn has the id {message.get('tool_call_id')!r}"
-        yield Finding("orphan-result", lane, f"messages[{index}]", later.number, None, message.get("tool_call_id"), note)
+        yield Finding(
+            "orphan-result", lane, f"messages[{index}]", later.number, None, message.get("tool_call_id"), note
+        )
     for index, message in rest:
         if not _is_role(message, "tool"):
             yield Finding("added-field", lane, f"messages[{index}]", later.number, None, message, "nobody said this")
+            continue
+        for key in [key for key in message if key not in RESULT_KEYS]:
+            yield Finding("added-field", lane, f"messages[{index}].{key}", later.number, None, message[key])
     for call in calls:
         if not call.answers:
             yield Finding("unanswered-call", lane, call.path, later.number, call.id, None)
@@ -121,9 +136,11 @@ def _answers(lane: str, later: Turn, calls: list[Call], rest: list[tuple[int, An
     firsts = [call.answers[0][0] for call in calls if call.answers]
     if firsts != sorted(firsts):
         yield Finding("reordered", lane, f"messages[{min(firsts)}]", later.number, None, firsts, "results out of order")
-    for call in calls:
-        for index, message in call.answers:
-            yield from _answer(lane, later, calls, call, f"messages[{index}].content", message.get("content"))
+
+
+def _told(lane: str, later: Turn, calls: list[Call], call: Call) -> Iterator[Finding]:
+    for index, message in call.answers:
+        yield from _answer(lane, later, calls, call, f"messages[{index}].content", message.get("content"))
 
 
 def _answer(lane: str, later: Turn, calls: list[Call], call: Call, path: str, content: Any) -> Iterator[Finding]:
@@ -142,7 +159,9 @@ def _answer(lane: str, later: Turn, calls: list[Call], call: Call, path: str, co
         note = f"this is the result of {others[0].id!r}"
         yield Finding("swapped-results", lane, path, later.number, plain(own.result) if own else None, content, note)
     elif own is not None and own.error is None:
-        yield Finding("changed-value", lane, path, later.number, plain(own.result), content, "not what the tool returned")
+        yield Finding(
+            "changed-value", lane, path, later.number, plain(own.result), content, "not what the tool returned"
+        )
     elif observation is not None and observation["ok"]:
         note = f"the tool raised {type(own.error).__name__}" if own else "the tool never ran"
         yield Finding("claim-differs", lane, path, later.number, None, content, f"told as a success, but {note}")
@@ -160,7 +179,7 @@ def _executions(lane: str, turn: Turn, call: Call) -> Iterator[Finding]:
     if not ran_with(use, asked):
         path = f"executed {call.path}.arguments"
         if isinstance(asked, dict):
-            for difference in diff(use.defaults | asked, use.arguments, path).differences:
+            for difference in diff(use.defaults | asked, use.arguments, path, "").differences:
                 yield as_finding(lane, difference, turn.number)
         else:
             note = "the tool ran on something other than what the model wrote"

@@ -1,5 +1,6 @@
 """Who answers a request in the model's place: a script, or the demo model."""
 
+import json
 from collections.abc import Sequence
 
 from compare import demo
@@ -9,7 +10,7 @@ from compare.wire import error_reply
 
 
 def script(replies: Sequence[Scripted], model: str) -> Backend:
-    """A backend that gives the replies in order, whatever is asked; behind the last one comes an error that says so."""
+    """A backend that gives the replies in order, whatever is asked; after the last comes an error that says so."""
     asked = 0
 
     def answer(request: Request) -> Reply:
@@ -35,4 +36,12 @@ def demo_model(request: Request) -> Reply:
         "choices": [{"index": 0, **choice}],
         "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     }
-    return Reply(200, (("Content-Type", "application/json"),), compact(reply).encode())
+    return Reply(200, (("Content-Type", "application/json"),), encode(reply))
+
+
+def encode(value: object) -> bytes:
+    """The value as JSON in UTF-8; with ASCII escapes where it holds text that UTF-8 cannot carry."""
+    try:
+        return compact(value).encode()
+    except UnicodeEncodeError:  # a lone surrogate, which the user's prompt may hold and the answer repeat
+        return json.dumps(value, separators=(",", ":")).encode()

@@ -1,14 +1,19 @@
 """How the bodies of one run's requests are kept: the first as it came, each later one as what it adds."""
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves the scanner out
 from typing import Any
 
-from compare.values import parse
+from compare.values import Spelled
+
+MAX_DEPTH = 100
+"""Levels of arrays and objects. A deeper body is refused, because whoever reads it recurses into it."""
+COMMA = re.compile(rb"[ \t\n\r]*,")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Body:
     """One request body.
 
@@ -18,7 +23,7 @@ class Body:
     object with a list of messages; then `problem` says why.
     """
 
-    before: "Body | None"
+    before: "Body | None" = field(repr=False)  # a chain as long as the conversation
     added: bytes
     end: bytes
     kept: int
@@ -46,56 +51,110 @@ class Body:
 
 
 class Bodies:
-    """Reads the bodies of one run, in order.
+    """Reads the bodies of one run's requests to the model, in order.
 
     A request that repeats the one before as its prefix is neither stored nor parsed again: over a long conversation
-    that would be quadratic. `before` of a Body is therefore the one whose bytes it goes on from, or None.
+    that would be quadratic. `before` of a Body is therefore the one whose bytes it goes on from, or None. A body
+    with a problem is no request to the model: the next one goes on from the one before it.
     """
 
     def __init__(self) -> None:
         self._last: Body | None = None
-        self._head = b""  # the last body's bytes up to and including its last message
+        self._raw = b""  # the last body
+        self._head = 0  # how much of it stands up to and including its last message; 0 where it has none
 
     def read(self, raw: bytes) -> Body:
         """Keep one more body."""
-        body = self._continued(raw) or self._whole(raw)
-        self._last = body
+        body = self._continued(raw)
+        if body is None:
+            body = read_whole(raw)
+            if body.problem:
+                return body
+        self._head = len(raw) - len(body.end) if body.end else 0
+        self._last, self._raw = body, raw
         return body
 
     def _continued(self, raw: bytes) -> Body | None:
-        last = self._last
-        if last is None or last.envelope is None or not self._head:
+        last, start = self._last, self._head
+        if last is None or not start:
             return None
-        if not (raw.startswith(self._head) and raw.endswith(last.end)):
+        stop = len(raw) - len(last.end)
+        # A view, because slicing would copy the whole conversation once more for each request.
+        if stop < start or not raw.endswith(last.end) or not raw.startswith(memoryview(self._raw)[:start]):
             return None
-        head = raw[: len(raw) - len(last.end)]
-        added = head[len(self._head) :]
-        # What is added must be whole messages, each behind a comma; then the body around it is the one parsed before.
-        if len(head) < len(self._head) or (added and not added.lstrip().startswith(b",")):
+        added = raw[start:stop]
+        new = more_messages(added)
+        if new is None:
             return None
-        try:
-            new = parse(f"[{added.decode().lstrip()[1:]}]") if added else []
-        except ValueError:
-            return None
-        kept = last.kept + len(last.new)
-        self._head = head
-        return Body(last, added, last.end, kept, new, last.envelope)
+        return Body(last, added, last.end, last.kept + len(last.new), new, last.envelope)
 
-    def _whole(self, raw: bytes) -> Body:
-        self._head = b""
-        try:
-            text = raw.decode()
-            envelope = parse(text)
-        except (ValueError, RecursionError) as error:
-            return Body(None, raw, b"", 0, [], None, f"the body is not JSON: {error}")
-        if not isinstance(envelope, dict) or not isinstance(envelope.get("messages"), list):
-            return Body(None, raw, b"", 0, [], envelope if isinstance(envelope, dict) else None, "no list of messages")
-        messages = envelope.pop("messages")
-        if not messages:
-            return Body(None, raw, b"", 0, [], envelope)
-        end = len(text[: messages_end(text)].encode())
-        self._head = raw[:end]
-        return Body(None, raw[:end], raw[end:], 0, messages, envelope)
+
+def unread(raw: bytes) -> Body:
+    """The body of a request that was not for the model."""
+    return Body(None, raw, b"", 0, [], None, "the request was not for the model")
+
+
+def read_whole(raw: bytes) -> Body:
+    """A body on its own. `end` begins behind the last message; it is empty where there is none."""
+    try:
+        text = raw.decode()
+        envelope = parse(text)
+    except (ValueError, RecursionError) as error:
+        return Body(None, raw, b"", 0, [], None, f"the body cannot be read as JSON: {error}")
+    if not isinstance(envelope, dict):
+        return Body(None, raw, b"", 0, [], None, "the body is JSON, but no object")
+    if not isinstance(envelope.get("messages"), list):
+        return Body(None, raw, b"", 0, [], None, "the body has no list of messages")
+    if too_deep(envelope, text):
+        return Body(None, raw, b"", 0, [], None, f"the body is nested more than {MAX_DEPTH} levels deep")
+    messages = envelope.pop("messages")
+    if not messages:
+        return Body(None, raw, b"", 0, [], envelope)
+    end = len(text[: messages_end(text)].encode())
+    return Body(None, raw[:end], raw[end:], 0, messages, envelope)
+
+
+def more_messages(added: bytes) -> list[Any] | None:
+    """The messages in bytes that stand behind a message of a list: whole ones, each behind a comma; else None.
+
+    Whatever is accepted here can stand in the body parsed before and leave all around it as it was.
+    """
+    if not added:
+        return []
+    comma = COMMA.match(added)
+    if comma is None:
+        return None
+    try:
+        text = f"[{added[comma.end() :].decode()}]"
+        new = parse(text)
+    except (ValueError, RecursionError):
+        return None
+    # A lone comma gives an empty list, and is no JSON. One level is the body's own object.
+    return new if new and not too_deep(new, text, MAX_DEPTH - 1) else None
+
+
+def no_number(word: str) -> None:
+    """Refuse the three words that Python reads as numbers and RFC 8259, section 6, does not have."""
+    raise ValueError(f"{word} is no number of JSON")
+
+
+DECODER = json.JSONDecoder(parse_float=Spelled, parse_constant=no_number)
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON text, its numbers as they were spelled. Raises ValueError and RecursionError."""
+    return DECODER.decode(text)
+
+
+def too_deep(value: dict[str, Any] | list[Any], text: str, limit: int = MAX_DEPTH) -> bool:
+    """Whether more than `limit` arrays and objects stand in one another; `text` is the JSON of the value."""
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    level: list[Any] = [value]
+    for _ in range(limit):
+        insides = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [inner for inside in insides for inner in inside if isinstance(inner, dict | list)]
+    return bool(level)
 
 
 def messages_end(text: str) -> int:
@@ -103,7 +162,6 @@ def messages_end(text: str) -> int:
 
     `text` must be a JSON object with a list of that name, not empty; the last one of that name counts, as in JSON.
     """
-    decoder = json.JSONDecoder()
     position, found = text.index("{") + 1, 0
     while True:
         position = skip_blanks(text, position)
@@ -112,9 +170,8 @@ def messages_end(text: str) -> int:
         if text[position] == ",":
             position = skip_blanks(text, position + 1)
         key, position = scanstring(text, position + 1)
-        position = skip_blanks(text, skip_blanks(text, position) + 1)
-        start = position
-        _, position = decoder.raw_decode(text, position)
+        start = skip_blanks(text, skip_blanks(text, position) + 1)
+        _, position = DECODER.raw_decode(text, start)
         if key == "messages":
             found = start + len(text[start : position - 1].rstrip())
 

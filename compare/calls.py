@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compare.arguments import lossless
-from compare.values import equal
 from compare.runner import Execution
 from compare.turns import Turn
+from compare.values import equal
 from protocol import tool_calls
 
 
@@ -42,11 +42,16 @@ def calls_of(turn: Turn) -> list[Call]:
     calls = []
     for number, call in enumerate(tool_calls(turn.reply or {})):
         entry = call if isinstance(call, dict) else {}
-        function = entry.get("function") if isinstance(entry.get("function"), dict) else {}
+        function = function_of(entry)
         path = f"messages[{turn.end}].tool_calls[{number}]"
-        name, arguments = (function or {}).get("name"), (function or {}).get("arguments")
-        calls.append(Call(turn.number, path, entry.get("id"), name, arguments))
+        calls.append(Call(turn.number, path, entry.get("id"), function.get("name"), function.get("arguments")))
     return calls
+
+
+def function_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """The function of a call; empty where there is none."""
+    function = entry.get("function")
+    return function if isinstance(function, dict) else {}
 
 
 def usable(call_id: Any) -> bool:
@@ -69,7 +74,7 @@ def match_sent(calls: Sequence[Call], assistant: dict[str, Any] | None) -> list[
             free.remove(match)
     for number, call in enumerate(calls):
         if found[number] is None and free:
-            same_name = [i for i in free if (entries[i].get("function") or {}).get("name") == call.name]
+            same_name = [i for i in free if function_of(entries[i]).get("name") == call.name]
             found[number] = (same_name or free)[0]
             free.remove(found[number])  # type: ignore[arg-type]  # just set
     for call, index in zip(calls, found, strict=True):

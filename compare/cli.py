@@ -35,7 +35,9 @@ class Commands(click.Group):
 
 
 lanes_option = click.option("--lanes", default="raw,lc", show_default=True, help="Lanes, as MODULE or MODULE:FUNCTION.")
-json_option = click.option("--json", "json_file", metavar="FILE", help="Write the report as JSON; - for standard output.")
+json_option = click.option(
+    "--json", "json_file", metavar="FILE", help="Write the report as JSON (-: to standard output)."
+)
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -72,7 +74,7 @@ def run(scenarios: Sequence[str], lanes: str, json_file: str | None, show: Seque
 @json_option
 @click.option("--system", help="A system text in front of the prompt.")
 @click.option("--max-rounds", default=8, show_default=True, type=click.IntRange(1), help="Requests at the most.")
-@click.option("--root", default=".", type=click.Path(exists=True, file_okay=False), help="The folder the tools may read.")
+@click.option("--root", default=".", type=click.Path(exists=True, file_okay=False), help="What the tools may read.")
 def ask(prompt: str, lanes: str, json_file: str | None, system: str | None, max_rounds: int, root: str) -> int:
     """Put a prompt of your own to the demo model, a small program with rules, through the lanes."""
     from compare.comparison import compare_prompt
@@ -174,7 +176,7 @@ def deliver(results: "Sequence[Comparison]", json_file: str | None, detail: set[
         if json_file is not None:
             Path(json_file).write_text(to_json(data) + "\n", encoding="utf-8")
         render(data, detail)
-    return AS_EXPECTED if all(one["as_expected"] for one in data["comparisons"]) else SURPRISED
+    return AS_EXPECTED if not data["summary"]["unexpected"] else SURPRISED
 
 
 def main() -> None:

@@ -16,7 +16,11 @@ from compare.server import Backend
 
 @dataclass
 class Comparison:
-    """The lanes on one prompt. `surprises` lists for each lane what was not expected and what was and did not come."""
+    """The lanes on one prompt.
+
+    `surprises` lists for each lane what was not expected, and what was and did not come. `expected` is false where
+    nothing was expected at all, as for a prompt of the user's.
+    """
 
     name: str
     title: str
@@ -26,6 +30,7 @@ class Comparison:
     rows: list[Row]
     verdict: str
     surprises: dict[str, list[str]]
+    expected: bool
 
 
 def compare_scenario(scenario: Scenario, lanes: Sequence[Lane]) -> Comparison:
@@ -58,9 +63,7 @@ def compare(
     first = lanes[0]
     for lane in lanes[1:]:
         if lane.observed != first.observed:
-            lane.findings.append(
-                Finding("stop-reason", lane.run.lane, "stop", None, first.observed, lane.observed)
-            )
+            lane.findings.append(Finding("stop-reason", lane.run.lane, "stop", None, first.observed, lane.observed))
         for row in rows:
             cell = row.cells[lane.run.lane]
             if lane.run.lane in row.wording:
@@ -70,8 +73,8 @@ def compare(
     verdicts = {row.verdict for row in rows}
     parted = any(lane.observed != first.observed for lane in lanes)
     verdict = DIFFERENT if parted or DIFFERENT in verdicts else EQUIVALENT if EQUIVALENT in verdicts else SAME
-    surprises = {lane.run.lane: surprises_of(lane, expected) for lane in lanes}
-    return Comparison(name, title, teaches, task, lanes, rows, verdict, surprises)
+    surprises = {lane.run.lane: surprises_of(lane, expected(lane.run.lane)) if expected else [] for lane in lanes}
+    return Comparison(name, title, teaches, task, lanes, rows, verdict, surprises, expected is not None)
 
 
 def first_content(row: Row, lane: str) -> object:
@@ -80,11 +83,8 @@ def first_content(row: Row, lane: str) -> object:
     return message.get("content") if isinstance(message, dict) else None
 
 
-def surprises_of(lane: Judged, expected: Callable[[str], Expectation] | None) -> list[str]:
-    """What is not as expected of this lane, in words; nothing where nothing is expected."""
-    if expected is None:
-        return []
-    expectation = expected(lane.run.lane)
+def surprises_of(lane: Judged, expectation: Expectation) -> list[str]:
+    """What is not as expected of this lane, in words."""
     wanted = set(expectation.findings)
     if lane.told.turns:
         wanted |= set(always_expected(lane.run.lane))

@@ -1,16 +1,20 @@
 """What a request carries beside its messages: the endpoint, the model, the tools and the parameters."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from compare.back import as_finding
-from compare.diff import Difference, differences
-from compare.findings import INFO, Finding
+from compare.diff import Diff, Difference, differences
+from compare.findings import INFO, NOTICE, Finding
 from compare.runner import Run
+from compare.server import Request
 from compare.turns import Conversation
 
+ENDPOINT = "POST /v1/chat/completions"
 INNOCENT = ("/v1/models",)
+WHOLE_TOOL = re.compile(r"tools(\[\d+\])?")
 
 
 def envelope_findings(run: Run, told: Conversation) -> list[Finding]:
@@ -30,25 +34,35 @@ def envelope_findings(run: Run, told: Conversation) -> list[Finding]:
         for finding in one_envelope(run, envelope, turn.number):
             found.setdefault(finding.key, finding)
     for exchange in told.elsewhere:
-        path = exchange.request.target.split("?")[0]
-        if path not in INNOCENT:
-            target = f"{exchange.request.method} {path}"
-            finding = Finding("other-endpoint", run.lane, target, None, "POST /v1/chat/completions", target)
+        for finding in elsewhere(run, exchange.request):
             found.setdefault(finding.key, finding)
     return list(found.values())
+
+
+def elsewhere(run: Run, request: Request) -> Iterator[Finding]:
+    """The finding about a request that did not reach the model."""
+    path = request.target.split("?")[0]
+    target = f"{request.method} {path}"
+    if target == ENDPOINT:
+        note = request.body.problem or "it is not addressed to this server"
+        yield Finding("would-be-refused", run.lane, f"request {request.number}", None, None, None, note)
+    elif path not in INNOCENT:
+        yield Finding("other-endpoint", run.lane, target, None, ENDPOINT, target)
 
 
 def one_envelope(run: Run, envelope: dict[str, Any], request: int) -> Iterator[Finding]:
     """The findings about one envelope."""
     given = {"model": run.task.model, "tools": run.tools}
     gathered: dict[str, list[Difference]] = {}
-    for difference in differences(given, envelope, "$", {}):
+    for difference in differences(given, envelope, "$", "", Diff()):
         path = difference.path.removeprefix("$.")
-        if path.startswith("tools"):
+        if path == "tools" or path.startswith("tools["):
             gathered.setdefault(difference.kind, []).append(replace(difference, path=path))
         else:
             finding = as_finding(run.lane, replace(difference, path=path), request)
             yield replace(finding, severity=INFO) if finding.kind == "added-field" else finding
     for kind, places in gathered.items():
         note = ", ".join(place.path for place in places)
-        yield Finding(kind, run.lane, "tools", request, places[0].expected, places[0].found, note, severity=INFO)
+        # A description more or less is cosmetic; a tool more or less is not.
+        severity = NOTICE if any(WHOLE_TOOL.fullmatch(place.path) for place in places) else INFO
+        yield Finding(kind, run.lane, "tools", request, places[0].expected, places[0].found, note, severity=severity)

@@ -1,15 +1,18 @@
 """One run judged: what the lane did with the model's replies, each difference a finding."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from compare.back import as_finding, findings_of
-from compare.calls import Call, calls_of
-from compare.diff import diff
+from compare.calls import Call, calls_of, usable
+from compare.diff import message_differences
 from compare.envelope import envelope_findings
 from compare.findings import Finding
 from compare.runner import Execution, Run
+from compare.server import Exchange
 from compare.stops import claim_findings, observed_stop
 from compare.turns import Conversation, Turn, conversation
 from protocol import opening
@@ -36,18 +39,18 @@ def judge(run: Run, scripted: int | None = None) -> Judged:
     told = conversation(run.exchanges)
     calls = [calls_of(turn) for turn in told.turns]
     observed = observed_stop(run, told)
-    found = list(_opening(run, told))
+    uses, unasked = uses_of(run, told)
+    found = [*_opening(run, told), *_unasked(run, unasked)]
     tolerances: dict[int, list[str]] = {}
     for number, turn in enumerate(told.turns):
         later = told.turns[number + 1] if number + 1 < len(told.turns) else None
-        found += _history(run, turn)
-        executions = executions_of(run, turn, later)
+        found += _history(run, turn, later)
         if turn.reply is not None:
-            findings, taken = findings_of(run.lane, turn, calls[number], later, executions)
+            findings, taken = findings_of(run, turn, calls[number], later, uses[number])
             found += findings
             tolerances[turn.end] = taken
     if told.turns and told.turns[-1].reply is not None:
-        found += _left_open(run, told.turns[-1], calls[-1], told)
+        found += _left_open(run, told.turns[-1], calls[-1])
     found += _refusals(run, told)
     found += _script(run, told, scripted)
     found += envelope_findings(run, told)
@@ -55,40 +58,57 @@ def judge(run: Run, scripted: int | None = None) -> Judged:
     return Judged(run, told, [call for turn in calls for call in turn], observed, found, tolerances)
 
 
-def executions_of(run: Run, turn: Turn, later: Turn | None) -> list[Execution]:
-    """The uses of tools between the turn's reply and the next request."""
-    first = turn.attempts[-1].request.number
-    behind = later.attempts[0].request.number if later is not None else None
-    return [one for one in run.executions if one.after >= first and (behind is None or one.after < behind)]
+def uses_of(run: Run, told: Conversation) -> tuple[list[list[Execution]], list[Execution]]:
+    """The uses of tools behind the reply of each turn, and those behind no reply that could have asked for them."""
+    numbers = [turn.attempts[-1].request.number for turn in told.turns]
+    behind: list[list[Execution]] = [[] for _ in told.turns]
+    unasked = []
+    for one in run.executions:
+        index = bisect_right(numbers, one.after) - 1
+        heard = index >= 0 and told.turns[index].reply is not None
+        later = told.turns[index + 1].attempts[0].request.number if index + 1 < len(told.turns) else None
+        if heard and (later is None or one.after < later):
+            behind[index].append(one)
+        else:
+            unasked.append(one)
+    return behind, unasked
+
+
+def _unasked(run: Run, uses: list[Execution]) -> Iterator[Finding]:
+    for one in uses:
+        place = f"behind request {one.after}" if one.after else "before the first request"
+        yield Finding("executed-n-times", run.lane, place, None, 0, 1, f"{one.name} ran, and no reply asked for it")
 
 
 def _opening(run: Run, told: Conversation) -> Iterator[Finding]:
-    if not told.turns or run.foreign:
+    """Whether the conversation begins with what the lane was given."""
+    if told.turns and not run.foreign:
+        given = opening(run.task.prompt, run.task.system)
+        for difference in message_differences(given, told.turns[0].sent):
+            yield as_finding(run.lane, difference, 1)
+
+
+def _history(run: Run, turn: Turn, later: Turn | None) -> Iterator[Finding]:
+    """Whether the next request still has what this one had; and where no reply came, that nothing is put behind it."""
+    if later is None:
         return
-    expected = opening(run.task.prompt, run.task.system)
-    for index, message in enumerate(told.turns[0].sent):
-        truth = expected[index] if index < len(expected) else None
-        path = f"messages[{index}]"
-        if truth is None:
-            yield Finding("added-field", run.lane, path, 1, None, message, "nobody said this")
-        else:
-            yield from (as_finding(run.lane, one, 1) for one in diff(truth, message, path).differences)
-    for index in range(len(told.turns[0].sent), len(expected)):
-        yield Finding("lost-field", run.lane, f"messages[{index}]", 1, expected[index], None)
+    place = turn.end - later.start
+    for difference in message_differences(later.replaced, later.sent[:place], later.start):
+        note = difference.note or f"request {turn.number} had it otherwise"
+        yield as_finding(run.lane, replace(difference, note=note), later.number)
+    if turn.reply is None:
+        for index, message in enumerate(later.sent[place:], turn.end):
+            yield Finding(
+                "added-field", run.lane, f"messages[{index}]", later.number, None, message, "nobody said this"
+            )
 
 
-def _history(run: Run, turn: Turn) -> Iterator[Finding]:
-    if turn.removed:
-        note = f"the request no longer has {turn.removed} of the messages that the one before ended with"
-        yield Finding("changed-value", run.lane, f"messages[{turn.start}]", turn.number, None, None, note)
-
-
-def _left_open(run: Run, turn: Turn, calls: list[Call], told: Conversation) -> Iterator[Finding]:
+def _left_open(run: Run, turn: Turn, calls: list[Call]) -> Iterator[Finding]:
     """The calls of the last reply: no request followed, so only the lane itself can say that it answered them."""
     behind = (run.messages or [])[turn.end + 1 :]
     answered = [message.get("tool_call_id") for message in behind if isinstance(message, dict)]
     for call in calls:
-        if call.id in answered or (not call.id and len(answered) == len(calls)):
+        if call.id in answered or (not usable(call.id) and len(answered) == len(calls)):
             continue
         yield Finding("unanswered-call", run.lane, call.path, turn.number, call.id, None, "the run ended with it open")
 
@@ -105,29 +125,25 @@ def _refusals(run: Run, told: Conversation) -> Iterator[Finding]:
             if (rule, breach.path) not in seen:
                 seen.add((rule, breach.path))
                 note = f"{breach.rule.provider} answers {breach.rule.status}: {breach.rule.demands}; {breach.text}"
-                yield Finding(
-                    "would-be-refused", run.lane, breach.path, turn.number, None, None, note, rule=rule
-                )
+                yield Finding("would-be-refused", run.lane, breach.path, turn.number, None, None, note, rule=rule)
 
 
 def _script(run: Run, told: Conversation, scripted: int | None) -> Iterator[Finding]:
+    """Retries, and what the lane asked for behind the script's end or left in it."""
     for turn in told.turns:
-        for attempt in turn.attempts[1:]:
+        for failed, attempt in pairwise(turn.attempts):
             path = f"request {attempt.request.number}"
-            yield Finding("extra-attempt", run.lane, path, turn.number, None, None, f"after {turn_failure(turn)}")
+            yield Finding("extra-attempt", run.lane, path, turn.number, None, None, f"after {failure_of(failed)}")
     if scripted is None:
         return
     asked = [attempt for turn in told.turns for attempt in turn.attempts]
     for number in range(scripted, len(asked)):
-        yield Finding("beyond-script", run.lane, f"request {number + 1}", None, scripted, number + 1)
+        path = f"request {asked[number].request.number}"
+        yield Finding("beyond-script", run.lane, path, None, scripted, number + 1)
     for number in range(len(asked), scripted):
         yield Finding("unused-reply", run.lane, f"reply {number + 1}", None, scripted, len(asked))
 
 
-def turn_failure(turn: Turn) -> str:
-    """What the first attempt of a turn met, in a few words."""
-    reply = turn.attempts[0].reply
-    return "a closed connection" if reply.close else f"HTTP {reply.status}"
-
-
-__all__ = ["Judged", "judge"]
+def failure_of(exchange: Exchange) -> str:
+    """What an attempt met, in a few words."""
+    return "a closed connection" if exchange.reply.close else f"HTTP {exchange.reply.status}"

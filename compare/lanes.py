@@ -39,18 +39,22 @@ def load_lane(text: str) -> Lane:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise LaneError(f"lane {text}: its import fails: {error}; install what it needs") from error
+            what = one_line(str(error))
+            raise LaneError(f"lane {text}: its import fails: {what}; install what it needs") from error
         raise LaneError(f"lane {text}: there is no module {error.name}; is it in this folder or installed?") from error
-    except Exception as error:  # noqa: BLE001 # somebody else's module may fail in any way
-        raise LaneError(f"lane {text}: its import fails: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # somebody else's module may fail in any way
+        what = one_line(f"{type(error).__name__}: {error}")
+        raise LaneError(f"lane {text}: its import fails: {what}; mend the module") from error
     run = getattr(module, attribute or "run", None)
     if not callable(run):
-        raise LaneError(f"lane {text}: the module {module_name} has no function {attribute or 'run'}")
+        wanted = attribute or "run"
+        mend = "define it, or name another as MODULE:FUNCTION"
+        raise LaneError(f"lane {text}: the module {module_name} has no function {wanted}; {mend}")
     return Lane(text.removesuffix(":run"), run)
 
 
 def load_lanes(text: str) -> list[Lane]:
-    """The lanes of a list with commas, in order. Raises LaneError for an empty list and for a name that comes twice."""
+    """The lanes of a list with commas, in order. Raises LaneError, also for an empty list or a name given twice."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise LaneError("no lane is named: give at least one, such as --lanes raw,lc")
@@ -58,3 +62,8 @@ def load_lanes(text: str) -> list[Lane]:
     if len({lane.name for lane in lanes}) < len(lanes):
         raise LaneError(f"a lane is named twice in {text!r}: name each once")
     return lanes
+
+
+def one_line(text: str) -> str:
+    """The text without its line breaks."""
+    return " ".join(text.split())

@@ -13,7 +13,6 @@ from typing import Any
 
 from compare.calls import Call
 from compare.comparison import Comparison
-from compare.envelope import INNOCENT
 from compare.findings import CLASSES, Finding
 from compare.judge import Judged
 from compare.replies import compact
@@ -36,7 +35,7 @@ MASKED = ("authorization", "api-key", "x-api-key", "cookie")
 def report(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """The whole report on comparisons that all have the same lanes."""
     first = comparisons[0]
-    as_expected = [not any(one.surprises.values()) for one in comparisons]
+    as_expected = [expected_of(one) for one in comparisons]
     verdicts = [one.verdict for one in comparisons]
     return {
         "format": "diptych-report",
@@ -51,7 +50,8 @@ def report(comparisons: Sequence[Comparison]) -> dict[str, Any]:
         },
         "summary": {
             "comparisons": len(comparisons),
-            "as_expected": sum(as_expected),
+            "as_expected": as_expected.count(True),
+            "unexpected": as_expected.count(False),
             "verdicts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
         },
         "comparisons": [comparison_data(one) for one in comparisons],
@@ -78,11 +78,16 @@ def comparison_data(one: Comparison) -> dict[str, Any]:
         "model": one.task.model,
         "max_rounds": one.task.max_rounds,
         "verdict": one.verdict,
-        "as_expected": not any(one.surprises.values()),
+        "as_expected": expected_of(one),
         "lanes": [lane_data(lane, one.surprises[lane.run.lane]) for lane in one.lanes],
         "envelope": envelope_lines(one.lanes),
         "rows": [row_data(row) for row in one.rows],
     }
+
+
+def expected_of(one: Comparison) -> bool | None:
+    """Whether all is as expected; None where nothing was expected."""
+    return not any(one.surprises.values()) if one.expected else None
 
 
 def lane_data(lane: Judged, surprises: list[str]) -> dict[str, Any]:
@@ -90,6 +95,7 @@ def lane_data(lane: Judged, surprises: list[str]) -> dict[str, Any]:
     raised = lane.run.raised
     return {
         "name": lane.run.lane,
+        "foreign": lane.run.foreign,
         "requests": len(lane.told.turns),
         "attempts": sum(len(turn.attempts) for turn in lane.told.turns),
         "stop": {
@@ -157,7 +163,7 @@ def exchange_data(exchange: Exchange) -> dict[str, Any]:
         "reply_headers": [list(header) for header in exchange.reply.headers],
         "reply": as_text(exchange.reply.body),
         "closed": exchange.reply.close,
-        "counts": exchange.for_model or request.target in INNOCENT,
+        "counts": exchange.for_model,
     }
 
 
@@ -208,27 +214,14 @@ def envelope_lines(lanes: Sequence[Judged]) -> list[dict[str, Any]]:
         return []
     tools = [envelope.get("tools") for envelope in firsts]
     rests = [{key: value for key, value in envelope.items() if key != "tools"} for envelope in firsts]
-    notes = [
-        f"{lane.run.lane}: {finding.kind} {finding.note or finding.path}"
-        for lane in lanes
-        for finding in lane.findings
-        if finding.path == "tools"
-    ]
-    extra = [
-        f"{lane.run.lane}: {finding.key}"
-        for lane in lanes
-        for finding in lane.findings
-        if finding.path != "tools" and not finding.path.startswith(("messages", "executed")) and finding.path in rests_of(rests)
-    ]
+    named = {key for rest in rests for key in rest}
+    found = [(lane.run.lane, finding) for lane in lanes for finding in lane.findings]
+    about_tools = [f"{lane}: {one.kind} {one.note or one.path}" for lane, one in found if one.path == "tools"]
+    about_rest = [f"{lane}: {one.key}" for lane, one in found if one.path.partition(".")[0] in named]
     return [
-        {"what": "tools", "verdict": alike(tools), "notes": notes},
-        {"what": "parameters", "verdict": alike(rests), "notes": extra},
+        {"what": "tools", "verdict": alike(tools), "notes": about_tools},
+        {"what": "parameters", "verdict": alike(rests), "notes": about_rest},
     ]
-
-
-def rests_of(rests: Sequence[dict[str, Any]]) -> set[str]:
-    """The names of all parameters that any lane sends."""
-    return {key for rest in rests for key in rest}
 
 
 def alike(values: Sequence[Any]) -> str:

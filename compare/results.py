@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from compare.values import equal
 from compare.runner import Execution
+from compare.values import equal
 
 
 def envelope(content: Any) -> dict[str, Any] | None:

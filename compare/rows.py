@@ -54,9 +54,7 @@ def align(lanes: Sequence[Judged]) -> list[Row]:
     keys = sorted({key for table in tables for key in table})
     rows = []
     for key in keys:
-        cells = {
-            lane.run.lane: table.get(key, Cell("absent")) for lane, table in zip(lanes, tables, strict=True)
-        }
+        cells = {lane.run.lane: table.get(key, Cell("absent")) for lane, table in zip(lanes, tables, strict=True)}
         row = Row(key[0], role_of(cells, key), cells, said_at(lanes, key))
         weigh(row)
         rows.append(row)
@@ -73,10 +71,10 @@ def entries(lane: Judged) -> dict[Key, Cell]:
     turns = lane.told.turns
     if turns:
         table |= {(0, 0, index): Cell("sent", message, index) for index, message in enumerate(turns[0].sent)}
+    calls = {number: list(group) for number, group in itertools.groupby(lane.calls, lambda call: call.round)}
     for turn, later in itertools.zip_longest(turns, turns[1:]):
         if turn.reply is not None:
-            calls = [call for call in lane.calls if call.round == turn.number]
-            table |= round_entries(turn, later, calls)
+            table |= round_entries(turn, later, calls.get(turn.number, []))
     return table
 
 
@@ -144,7 +142,7 @@ def compare_cells(one: Cell, other: Cell) -> tuple[str, list[str]]:
         return SAME, []
     if one.call is not None and other.call is not None:
         return compare_results(one, other)
-    compared = diff(one.message, other.message, "")
+    compared = diff(one.message, other.message, "", both_ways=True)
     taken = list(compared.tolerances)
     kinds = [difference.kind for difference in compared.differences]
     if argument_bytes(kinds):

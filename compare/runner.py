@@ -73,7 +73,10 @@ class Run:
 
 
 def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLINE) -> Run:
-    """Run the lane once, against a server and in a folder of its own."""
+    """Run the lane once, against a server and in a folder of its own; `deadline` is in seconds.
+
+    Whatever the lane raises or returns is in the Run: a lane cannot make this raise. A backend that raises can.
+    """
     executions: list[Execution] = []
     with tempfile.TemporaryDirectory(prefix="diptych-") as folder, ModelServer(backend, task.model) as server:
         write_workspace(Path(folder), task.workspace or {})
@@ -88,13 +91,12 @@ def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLIN
         if timed_out:
             outcome = Outcome(raised=TimeoutError(f"the lane did not end within {deadline:g} seconds"))
         seconds = time.perf_counter() - started
-    schemas = [tool.schema() for tool in tools]
     return Run(
         lane.name,
         task,
-        schemas,
+        [tool.schema() for tool in tools],
         list(server.exchanges),
-        executions,
+        list(executions),  # a copy, because a lane that hangs may still go on
         outcome.messages,
         outcome.stop,
         outcome.raised,
@@ -116,7 +118,7 @@ class Outcome:
 def call(lane: Lane, task: Task, tools: Sequence[Tool], base_url: str, outcome: Outcome) -> None:
     """Call the lane by its contract, and enter what comes of it into `outcome`."""
     try:
-        messages, stop = lane.run(
+        returned = lane.run(
             task.prompt,
             tools,
             base_url=base_url,
@@ -126,17 +128,30 @@ def call(lane: Lane, task: Task, tools: Sequence[Tool], base_url: str, outcome: 
             max_rounds=task.max_rounds,
             timeout=60.0,
         )
-        if not isinstance(messages, list) or not isinstance(stop, str):
-            raise TypeError(f"a lane returns (list of messages, stop reason), but {lane.name} returned other types")
+        outcome.messages, outcome.stop = checked(returned, lane.name)
     except BaseException as error:  # noqa: BLE001 # a lane that raises is a result
         outcome.raised = error
-    else:
-        outcome.messages, outcome.stop = messages, stop
+
+
+def checked(returned: object, lane_name: str) -> tuple[list[Any], str]:
+    """What a lane returned, where it has the types of the contract. Raises TypeError."""
+    match returned:
+        case (list() as messages, str() as stop):
+            return messages, stop
+        case tuple():
+            found = f"({', '.join(type(part).__name__ for part in returned)})"
+        case _:
+            found = type(returned).__name__
+    if inspect.iscoroutine(returned):
+        returned.close()  # or Python warns that nobody awaited it
+    raise TypeError(f"a lane returns (list of messages, stop reason), but {lane_name} returned {found}")
 
 
 def recorded(tool: Tool, server: ModelServer, executions: list[Execution]) -> Tool:
-    """The tool, writing down each of its uses. Its signature stays: lanes may build a schema from it."""
+    """The tool, writing down each of its uses. Its signature stays: lanes may build a schema from it.
 
+    A use whose arguments do not fit the signature raises TypeError as before, and is none: nothing was executed.
+    """
     signature = inspect.signature(tool.function)
     parameters = signature.parameters.values()
     defaults = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
@@ -164,4 +179,4 @@ def write_workspace(folder: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="")  # the text's own line ends, on each system

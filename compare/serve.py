@@ -11,7 +11,7 @@ from compare.backends import demo_model, script
 from compare.comparison import Comparison, compare
 from compare.judge import judge
 from compare.runner import API_KEY, Run, Task
-from compare.scenario import Scenario, find
+from compare.scenario import Scenario, ScenarioError, find
 from compare.server import ModelServer
 
 CLIENT = "client"
@@ -22,7 +22,7 @@ def serve_client(name: str, port: int, say: Callable[[str], Any]) -> Comparison:
     """Serve until interrupted (SIGINT or SIGTERM), then judge by the wire alone.
 
     `name` is a scenario's name or file, or `demo` for the demo model. What to point the client at goes to `say`.
-    Raises ScenarioError, and OSError for a port that is taken.
+    Raises ScenarioError, and OSError in one line for a port that is taken.
     """
     scenario = None if name == DEMO else one_of(name)
     task = task_of(scenario)
@@ -43,8 +43,14 @@ def serve_client(name: str, port: int, say: Callable[[str], Any]) -> Comparison:
 
 
 def one_of(name: str) -> Scenario:
-    """The one scenario that the word names."""
-    return find(name)[0]
+    """The one scenario that the word names. Raises ScenarioError, also for a folder with several."""
+    found = find(name)
+    if len(found) > 1:
+        names = ", ".join(scenario.name for scenario in found[:3])
+        raise ScenarioError(
+            f"{name}: holds {len(found)} scenarios, but one is served at a time; name one: {names}, ..."
+        )
+    return found[0]
 
 
 def task_of(scenario: Scenario | None) -> Task:
@@ -64,5 +70,3 @@ def interrupted() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-

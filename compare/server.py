@@ -8,12 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from compare.body import Bodies, Body
+from compare.body import Bodies, Body, unread
 from compare.replies import Reply
 from compare.wire import Received, converse, error_reply, models_reply, to_bytes
-
-IDLE = 300.0
-"""Seconds after which a connection that says nothing is closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +45,19 @@ Backend = Callable[[Request], Reply]
 
 
 class ModelServer:
-    """A context manager that serves one run: its exchanges are in `exchanges`, in the order of their requests."""
+    """A context manager that serves one run: its exchanges are in `exchanges`, in the order of their requests.
+
+    Entering raises OSError, in one line, for a port that is not to be had. Leaving ends every connection and every
+    thread, and raises RuntimeError where the backend raised: the client then got a 500 that was no reply of a model.
+    """
 
     def __init__(self, backend: Backend, model: str = "scripted-model", port: int = 0) -> None:
         self.exchanges: list[Exchange] = []
         self._backend, self._model, self._wanted = backend, model, port
         self._bodies, self._lock = Bodies(), threading.Lock()
         self._connections: set[socket.socket] = set()
+        self._closing = False
+        self._fault: Exception | None = None
         self._started = time.perf_counter()
 
     def __enter__(self) -> "ModelServer":
@@ -64,19 +67,25 @@ class ModelServer:
             def handle(self) -> None:
                 serve(self.request)
 
-        self._tcp = _Tcp(("127.0.0.1", self._wanted), Handler)
+        try:
+            self._tcp = _Tcp(("127.0.0.1", self._wanted), Handler)
+        except OSError as error:
+            raise OSError(f"port {self._wanted} is not to be had: {error.strerror}; choose another") from error
         self._thread = threading.Thread(target=self._tcp.serve_forever, args=(0.02,), name="model-server")
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._tcp.shutdown()
         with self._lock:
+            self._closing = True  # a connection whose thread has not begun yet ends itself
             for connection in self._connections:
                 with contextlib.suppress(OSError):  # the client may have closed it first
                     connection.shutdown(socket.SHUT_RDWR)
         self._tcp.server_close()
         self._thread.join()
+        if self._fault is not None and error is None:
+            raise RuntimeError("the backend failed in the model's place") from self._fault
 
     @property
     def port(self) -> int:
@@ -89,11 +98,12 @@ class ModelServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def _connection(self, connection: socket.socket) -> None:
-        connection.settimeout(IDLE)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with self._lock:
+            if self._closing:
+                return
             self._connections.add(connection)
         try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             converse(connection, self._answer)
         except OSError:
             return  # the client went away, or said nothing for too long; what it had sent whole is kept
@@ -101,37 +111,48 @@ class ModelServer:
             with self._lock:
                 self._connections.discard(connection)
 
-    def _answer(self, received: Received) -> Reply:
-        """Answer one whole request, and keep both."""
+    def _answer(self, received: Received) -> bytes:
+        """Answer one whole request, and keep both; returns the bytes to send."""
         arrived = time.perf_counter() - self._started
+        # One request at a time: the numbers, the chain of bodies and the script go by the order of the requests.
         with self._lock:
-            body = self._bodies.read(received.body)
+            refusal = self._refusal(received)
+            body = self._bodies.read(received.body) if refusal is None else unread(received.body)
+            if refusal is None and body.problem:
+                refusal = error_reply(400, f"{body.problem}; send a Chat Completions request")
             number = len(self.exchanges) + 1
             request = Request(number, received.method, received.target, received.headers, received.head, body)
-            refusal = self._refusal(request)
-            reply = refusal or self._backend(request)
+            reply = refusal or self._ask(request)
+            sent = to_bytes(reply, received.last, received.method == "HEAD")
             answered = time.perf_counter() - self._started
             # Kept before it is sent: a client that acts on the answer must find it in the record.
-            self.exchanges.append(Exchange(request, reply, to_bytes(reply), arrived, answered, refusal is None))
-        return reply
+            self.exchanges.append(Exchange(request, reply, sent, arrived, answered, refusal is None))
+        return sent
 
-    def _refusal(self, request: Request) -> Reply | None:
-        host = next((value for name, value in request.headers if name.lower() == "host"), "")
-        if host not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
+    def _ask(self, request: Request) -> Reply:
+        try:
+            return self._backend(request)
+        except Exception as error:  # noqa: BLE001 # in a thread of a connection nobody would hear of it
+            self._fault = self._fault or error
+            return error_reply(500, "a fault of Diptych's own: the backend failed")
+
+    def _refusal(self, received: Received) -> Reply | None:
+        """The answer to a request that is not for the model, whatever its body holds."""
+        host = next((value for name, value in received.headers if name.lower() == "host"), "")
+        if host.lower() not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
+            # A page in a browser can send requests to loopback, under a name that it has pointed there.
             return error_reply(403, f"this server answers to 127.0.0.1:{self.port} only, not to {host!r}")
-        path = request.target.split("?")[0]
-        if path == "/v1/models" and request.method == "GET":
+        path = received.target.split("?")[0]
+        if path == "/v1/models" and received.method == "GET":
             return models_reply(self._model)
         if path != "/v1/chat/completions":
             return error_reply(404, f"there is no {path} here, only POST /v1/chat/completions")
-        if request.method != "POST":
-            return error_reply(405, f"{request.method} is not allowed here, only POST")
-        if request.body.problem:
-            return error_reply(400, f"{request.body.problem}; send a Chat Completions request")
+        if received.method != "POST":
+            return error_reply(405, f"{received.method} is not allowed here, only POST")
         return None
 
 
 class _Tcp(socketserver.ThreadingTCPServer):
-    daemon_threads = False  # closing the server waits for each connection, so that no answer is cut
+    daemon_threads = False  # closing the server waits for each connection, so that no thread outlives the run
     allow_reuse_address = True
     request_queue_size = 128

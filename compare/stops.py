@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from compare.calls import parsed, usable
-from compare.values import equal
 from compare.findings import Finding
 from compare.runner import Run
 from compare.turns import Conversation
+from compare.values import equal
 from protocol import ending, tool_calls
 
 
@@ -16,7 +16,9 @@ def observed_stop(run: Run, told: Conversation) -> str:
     if run.timed_out:
         return "deadline"
     if not told.turns:
-        return "http-error" if told.elsewhere else "crash"
+        if told.elsewhere and told.elsewhere[-1].reply.status >= 400:
+            return "http-error"
+        return "crash" if run.raised is not None else "connection-error"
     last = told.turns[-1]
     if last.reply is None:
         return last.stop
@@ -26,6 +28,16 @@ def observed_stop(run: Run, told: Conversation) -> str:
     if stop == "unanswered-calls" and len(told.turns) >= run.task.max_rounds:
         return "round-limit"
     return stop
+
+
+HOST_LIMITS = ("call-limit", "token-limit", "deadline", "awaiting-approval")
+"""Why a host leaves calls open is its own affair: the wire shows only that they are."""
+
+
+def contradicts(claimed: str, observed: str) -> bool:
+    """Whether the stop that a lane claims cannot be what the wire shows."""
+    left_open = observed in ("unanswered-calls", "round-limit")
+    return claimed != observed and not (left_open and claimed in HOST_LIMITS)
 
 
 def tool_raised(run: Run) -> bool:
@@ -40,8 +52,8 @@ def tool_raised(run: Run) -> bool:
 
 
 def claim_findings(run: Run, told: Conversation, observed: str) -> Iterator[Finding]:
-    """Where what the lane returned is not what crossed the wire: the stop reason, and the first message that differs."""
-    if run.stop is not None and run.stop != observed:
+    """Where what the lane returned is not what crossed the wire: the stop reason, the first message that differs."""
+    if run.stop is not None and contradicts(run.stop, observed):
         yield Finding("claim-differs", run.lane, "stop", None, observed, run.stop)
     if run.messages is None or not told.turns:
         return
@@ -49,10 +61,12 @@ def claim_findings(run: Run, told: Conversation, observed: str) -> Iterator[Find
     last = told.turns[-1].reply
     if last is not None:
         wire.append(last)
+    unsent = len(tool_calls(last or {}))
     for index, claimed in enumerate(run.messages):
         if index >= len(wire):
             # Results of the last reply's calls were made and never sent: the rounds were used up.
-            if not (isinstance(claimed, dict) and claimed.get("role") == "tool"):
+            result = isinstance(claimed, dict) and claimed.get("role") == "tool"
+            if not result or index >= len(wire) + unsent:
                 yield Finding("claim-differs", run.lane, f"messages[{index}]", None, None, claimed)
                 return
         elif not agrees(wire[index], claimed):

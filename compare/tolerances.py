@@ -4,13 +4,12 @@ Each is asked about one key of a message: the key, the value that the model sent
 where there is none), and the message or call that the model's value stands in.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from compare.arguments import is_json
 from compare.results import says
-from compare.values import MISSING, equal
-
+from compare.values import MISSING, equal, parse
 
 Tolerance = Callable[[str, Any, Any, Mapping[str, Any]], bool]
 
@@ -21,20 +20,19 @@ def blank_content(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> 
     return key == "content" and bool(beside.get("tool_calls")) and truth in blank and got in blank
 
 
-def filled_content(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bool:
-    """Without tool calls, null or missing content goes back as an empty string, because providers refuse null."""
-    return key == "content" and not beside.get("tool_calls") and truth in (None, MISSING) and got == ""
-
-
 def absent_null(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bool:
     """A key of a reply that holds null or an empty list says the same as no key."""
     return key not in ("content", "arguments") and (truth is None or truth == []) and got is MISSING
 
 
 def default_type(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bool:
-    """A tool call without a type is a function call, and a message without a role an assistant message."""
-    defaults = {"type": "function", "role": "assistant"}
-    return key in defaults and truth in (None, MISSING) and got == defaults[key]
+    """A tool call without a type is a function call."""
+    return key == "type" and truth in (None, MISSING) and got == "function"
+
+
+def default_role(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bool:
+    """A reply without a role is an assistant message."""
+    return key == "role" and truth in (None, MISSING) and got == "assistant"
 
 
 def arguments_as_text(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bool:
@@ -42,7 +40,7 @@ def arguments_as_text(key: str, truth: Any, got: Any, beside: Mapping[str, Any])
     if key != "arguments" or not isinstance(truth, dict) or not isinstance(got, str):
         return False
     try:
-        return bool(json.loads(got) == truth)
+        return equal(parse(got), truth)
     except ValueError:
         return False
 
@@ -51,24 +49,15 @@ def repaired_arguments(key: str, truth: Any, got: Any, beside: Mapping[str, Any]
     """Arguments that are no JSON go back as {}, because some providers refuse every later turn with them."""
     if key != "arguments" or got != "{}" or isinstance(truth, dict):
         return False
-    if not isinstance(truth, str):
-        return True
-    try:
-        json.loads(truth)
-    except ValueError:
-        return True
-    return False
+    return not isinstance(truth, str) or not is_json(truth)
 
 
-TOLERANCES: tuple[Tolerance, ...] = (
-    blank_content,
-    filled_content,
-    absent_null,
-    default_type,
-    arguments_as_text,
-    repaired_arguments,
-)
-"""Those for assistant messages that go back to the model."""
+TOLERANCES: dict[str, tuple[Tolerance, ...]] = {
+    "message": (blank_content, default_role, absent_null),
+    "call": (default_type, absent_null),
+    "function": (arguments_as_text, repaired_arguments, absent_null),
+}
+"""Those for assistant messages that go back to the model, by the object whose keys they are asked about."""
 
 
 def key_order(one: Any, other: Any) -> bool:
@@ -107,5 +96,6 @@ def reason_of(tolerance: Callable[..., bool]) -> str:
 
 def legend() -> dict[str, str]:
     """Each tolerance by its name, with its sentence."""
-    known: tuple[Callable[..., bool], ...] = (*TOLERANCES, *ROW_TOLERANCES)
+    messages = [tolerance for place in TOLERANCES.values() for tolerance in place]
+    known: list[Callable[..., bool]] = [*messages, *ROW_TOLERANCES]
     return {name_of(tolerance): reason_of(tolerance) for tolerance in known}

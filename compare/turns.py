@@ -4,35 +4,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compare.values import parse
-from compare.values import same
+from compare.diff import shared
 from compare.server import Exchange
-from protocol import BadReply, read_reply
+from compare.values import parse
+from protocol import BadReply, read_reply, tool_calls
 
 
 @dataclass
 class Turn:
     """One request to the model, with its HTTP retries.
 
-    `sent` are the messages that the request adds behind the first `start` of the conversation; `removed` counts the
-    messages of the request before that it no longer has. `reply` is the model's message, or None; then `problem` says
-    what came instead and `stop` is the reason to end a run with.
+    `sent` are the messages of the request behind the first `start`, which the request before had in the same places;
+    `replaced` are those that it had there instead. `reply` is the model's message, or None; then `problem` says what
+    came instead and `stop` is the reason to end a run with. `end` is where the reply belongs: the index behind the
+    turn's messages, in the request after it where there is one.
     """
 
     number: int
     attempts: list[Exchange]
     start: int
     sent: list[Any]
-    removed: int = 0
+    replaced: list[Any] = field(default_factory=list)
     reply: dict[str, Any] | None = None
     finish_reason: Any = None
     problem: str = ""
     stop: str = ""
+    end: int = 0
 
-    @property
-    def end(self) -> int:
-        """The index in the conversation where the model's reply belongs."""
-        return self.start + len(self.sent)
+    def __post_init__(self) -> None:
+        self.end = self.start + len(self.sent)
 
 
 @dataclass
@@ -75,12 +75,31 @@ def next_turn(told: Conversation, exchange: Exchange) -> Turn:
         told.messages.extend(body.new)
         return turn
     messages = body.messages()
-    common = 0
-    while common < min(len(messages), len(told.messages)) and same(messages[common], told.messages[common]):
-        common += 1
-    turn = Turn(number, [exchange], common, messages[common:], removed=len(told.messages) - common)
+    common = shared(messages, told.messages)
+    turn = Turn(number, [exchange], common, messages[common:], told.messages[common:])
+    if told.turns:
+        told.turns[-1].end = max(common, place_of_reply(told, messages))
     told.messages[common:] = messages[common:]
     return turn
+
+
+def place_of_reply(told: Conversation, messages: Sequence[Any]) -> int:
+    """Where the last reply belongs in a request that does not go on from the one before: its history was rewritten.
+
+    That is in front of the message that has the reply's calls; else behind the last message of the request before.
+    """
+    asked = ids_of(told.turns[-1].reply)
+    places = [index for index, message in enumerate(messages) if asked and ids_of(message) & asked]
+    if not places:
+        last = told.messages[-1:]
+        places = [index + 1 for index, message in enumerate(messages) if [message] == last]
+    return places[-1] if places else min(len(told.messages), len(messages))
+
+
+def ids_of(message: Any) -> set[str]:
+    """The ids of a message's tool calls."""
+    calls = tool_calls(message) if isinstance(message, dict) else []
+    return {call["id"] for call in calls if isinstance(call, dict) and isinstance(call.get("id"), str)}
 
 
 def hear(turn: Turn, exchange: Exchange) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 
@@ -13,6 +14,7 @@ class Missing:
 
 
 MISSING = Missing()
+
 
 def parse(text: str) -> Any:
     """JSON with each number that has a point or an exponent kept as it was spelled, in a `Spelled`."""
@@ -36,19 +38,37 @@ class Spelled(float):
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Equality as JSON has it: true is not 1, and numbers are equal by value."""
+    """Equality as JSON has it: true is not 1, and numbers are equal by value, exactly."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, float) and isinstance(other, float | int):
+        return same_number(str(one), other if isinstance(other, int) else str(other))
+    if isinstance(other, float) and isinstance(one, int):
+        return same_number(one, str(other))
     return bool(one == other)
 
 
+def same_number(one: str | int, other: str | int) -> bool:
+    """Whether two spellings name the same number, exactly: by their digits, not by the nearest float."""
+    try:
+        return one == other or Decimal(one) == Decimal(other)
+    except InvalidOperation:  # an exponent beyond even Decimal's
+        return False
+
+
 def same(one: Any, other: Any) -> bool:
-    """Equal, and spelled alike where numbers are spelled."""
-    return equal(one, other) and not isinstance(one, Spelled) and not isinstance(other, Spelled)
+    """Equal, and all numbers in it spelled alike; the keys of an object may stand in any order."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return str(one) == str(other)
+    return type(one) is type(other) and bool(one == other)
 
 
 def telling(value: Any) -> bool:

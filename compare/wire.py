@@ -2,8 +2,10 @@
 
 import http
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import h11
 
@@ -12,18 +14,23 @@ from compare.replies import Reply, compact
 MAX_HEAD = 64 * 1024
 MAX_BODY = 32 * 1024 * 1024
 """Bytes. A request with more of either is refused with 431 or 413."""
+IDLE = 300.0
+"""Seconds after which a connection that says nothing is closed; in the middle of a request, with 408."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One whole request; `head` is the request line, the header lines and the blank line, as they came."""
+    """One whole request; `head` is the request line, the header lines and the blank line, as they came.
+
+    `body` is without the framing of chunks. `last` says that the connection is to be closed behind the reply.
+    """
 
     method: str
     target: str
     headers: tuple[tuple[str, str], ...]
     head: bytes
     body: bytes
-    last: bool  # the client wants the connection closed behind it
+    last: bool
 
 
 class Refused(Exception):
@@ -34,21 +41,25 @@ class Refused(Exception):
         self.reply = error_reply(status, text)
 
 
-def converse(connection: socket.socket, answer: Callable[[Received], Reply]) -> None:
-    """Take requests off the connection and put the answers on it, until one side closes. Raises OSError."""
+def converse(connection: socket.socket, answer: Callable[[Received], bytes]) -> None:
+    """Take requests off the connection and put the answers on it, until one side closes.
+
+    An empty answer closes the connection. Raises OSError, which TimeoutError is, when the client is gone or silent.
+    """
+    connection.settimeout(IDLE)
     rest = b""
     while True:
         try:
             received, rest = receive(connection, rest)
         except Refused as refused:
-            connection.sendall(to_bytes(refused.reply))
+            connection.sendall(to_bytes(refused.reply, last=True))
             drain(connection)
             return
         if received is None:
             return
-        reply = answer(received)
-        connection.sendall(to_bytes(reply))
-        if received.last or reply.close:
+        sent = answer(received)
+        connection.sendall(sent)
+        if received.last or not sent:
             return
 
 
@@ -59,35 +70,70 @@ def receive(connection: socket.socket, rest: bytes) -> tuple[Received | None, by
     Raises Refused and OSError.
     """
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
-    read = bytearray(rest)
-    head, request, body, size = b"", None, [], 0
+    read, body = bytearray(rest), bytearray()
+    head, request = b"", None
     if rest:
         parser.receive_data(rest)
     while True:
-        try:
-            event = parser.next_event()
-        except h11.RemoteProtocolError as error:
-            raise Refused(error.error_status_hint, f"this is not HTTP as a server can read it: {error}") from None
+        event = next_event(parser)
         if event is h11.NEED_DATA:
-            if parser.they_are_waiting_for_100_continue:
-                connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-                parser.send(h11.InformationalResponse(status_code=100, headers=[]))
-            data = connection.recv(256 * 1024)
+            data = more(connection, parser, begun=bool(read))
             parser.receive_data(data)
             if request is None:
                 read += data
         elif isinstance(event, h11.Request):
             request = event
             head = bytes(read[: len(read) - len(parser.trailing_data[0])])
+            check_head(request, head)
         elif isinstance(event, h11.Data):
-            body.append(bytes(event.data))
-            size += len(event.data)
-            if size > MAX_BODY:
-                raise Refused(413, f"the body has more than {MAX_BODY} bytes")
+            body += event.data
+            check_size(len(body))
         elif isinstance(event, h11.EndOfMessage) and request is not None:
-            return whole(request, head, b"".join(body)), parser.trailing_data[0]
-        else:  # the client closed, between two requests or within one
+            last = parser.their_state is h11.MUST_CLOSE
+            return whole(request, head, bytes(body), last), parser.trailing_data[0]
+        else:  # the client closed between two requests
             return None, b""
+
+
+def next_event(parser: h11.Connection) -> Any:
+    """What the parser sees next. Raises Refused for what is not HTTP."""
+    try:
+        return parser.next_event()
+    except h11.RemoteProtocolError as error:
+        text = f"this is not HTTP as a server can read it: {error}"
+        raise Refused(error.error_status_hint, text) from None
+
+
+def more(connection: socket.socket, parser: h11.Connection, begun: bool) -> bytes:
+    """The next bytes of the connection; none when the client has closed. Raises Refused and OSError."""
+    if parser.they_are_waiting_for_100_continue:
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        parser.send(h11.InformationalResponse(status_code=100, headers=[]))
+    try:
+        return connection.recv(256 * 1024)
+    except TimeoutError:
+        if not begun:
+            raise
+        raise Refused(408, f"the rest of the request did not come within {IDLE:g} seconds") from None
+
+
+def check_head(request: h11.Request, head: bytes) -> None:
+    """Refuse what must not be read any further. Raises Refused."""
+    if len(head) > MAX_HEAD:
+        raise Refused(431, f"the head has more than {MAX_HEAD} bytes")
+    if request.http_version not in (b"1.0", b"1.1"):
+        raise Refused(505, "this server speaks HTTP/1.1")
+    fields = dict(request.headers)  # h11 has checked these two: one length at most, and nothing but chunked
+    if b"content-length" in fields and b"transfer-encoding" in fields:
+        # RFC 9112, section 6.3: to be handled as an error, because two readers may see two different requests.
+        raise Refused(400, "the request has both Content-Length and Transfer-Encoding; send one of them")
+    check_size(int(fields.get(b"content-length", b"0")))
+
+
+def check_size(size: int) -> None:
+    """Refuse a body of too many bytes. Raises Refused."""
+    if size > MAX_BODY:
+        raise Refused(413, f"the body has more than {MAX_BODY} bytes")
 
 
 def drain(connection: socket.socket) -> None:
@@ -99,16 +145,21 @@ def drain(connection: socket.socket) -> None:
         taken += len(data)
 
 
-def whole(request: h11.Request, head: bytes, body: bytes) -> Received:
+def whole(request: h11.Request, head: bytes, body: bytes, last: bool) -> Received:
     """What h11 read, in built-ins."""
-    headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw_items())
-    connection = [value.lower() for name, value in headers if name.lower() == "connection"]
-    last = "close" in connection or (request.http_version == b"1.0" and "keep-alive" not in connection)
+    # Interned, because each request of a run repeats the same header fields.
+    headers = tuple(
+        (sys.intern(name.decode("latin-1")), sys.intern(value.decode("latin-1")))
+        for name, value in request.headers.raw_items()
+    )
     return Received(request.method.decode("ascii"), request.target.decode("latin-1"), headers, head, body, last)
 
 
-def to_bytes(reply: Reply) -> bytes:
-    """A reply as it goes on the wire; nothing at all for one that closes the connection instead."""
+def to_bytes(reply: Reply, last: bool = False, bodiless: bool = False) -> bytes:
+    """A reply as it goes on the wire; nothing at all for one that closes the connection instead.
+
+    `last` announces that the connection is closed behind it; `bodiless` answers HEAD.
+    """
     if reply.close:
         return b""
     try:
@@ -117,8 +168,11 @@ def to_bytes(reply: Reply) -> bytes:
         phrase = ""
     lines = [f"HTTP/1.1 {reply.status} {phrase}"]
     lines += [f"{name}: {value}" for name, value in reply.headers]
-    lines += [f"Content-Length: {len(reply.body)}", "", ""]
-    return "\r\n".join(lines).encode("latin-1") + reply.body
+    if reply.status not in (204, 304):  # RFC 9110, section 8.6: these two have no body to measure
+        lines.append(f"Content-Length: {len(reply.body)}")
+    if last:
+        lines.append("Connection: close")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (b"" if bodiless else reply.body)
 
 
 def error_reply(status: int, text: str) -> Reply:

@@ -66,8 +66,7 @@ SYNTAX = [
     ("1(2)", "an operator is expected, not '(', at column 2"),
     (
         "1 + 007",
-        "leading zeros in decimal integer literals are not permitted; "
-        "use an 0o prefix for octal integers, at column 5",
+        "leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers, at column 5",
     ),
 ]
 
@@ -165,9 +164,7 @@ def test_a_literal_beyond_the_floats_is_refused() -> None:
     assert str(caught.value) == "the number is too large for a decimal number, at column 5"
 
 
-@pytest.mark.parametrize(
-    ("expression", "column"), [("(-8) ** 0.5", 6), ("(-8.5) ** (1/3)", 8), ("(-1) ** -.5", 6)]
-)
+@pytest.mark.parametrize(("expression", "column"), [("(-8) ** 0.5", 6), ("(-8.5) ** (1/3)", 8), ("(-1) ** -.5", 6)])
 def test_no_result_is_complex(expression: str, column: int) -> None:
     """A root of a negative number is refused, as its result is complex."""
     with pytest.raises(ValueError, match="fractional power") as caught:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compare.demo import answer, wishes
+from compare.demo import answer
+from compare.demo.rules import wishes
 from toolbox.calculator import calculator
 
 TOOLS = [
@@ -56,6 +57,8 @@ def bad(error: str) -> str:
         ("计算 (17 * 23) + 9", ["(17 * 23) + 9"]),
         ("1+2*3 等于几？", ["1+2*3"]),
         ("帮我算 1/0", ["1/0"]),
+        ("1/4?", ["1/4"]),
+        ("What's 24/7", ["24/7"]),
         ("what is 18 * (4 + 2)?", ["18 * (4 + 2)"]),
         ("1+1 and 2*3", ["1+1", "2*3"]),
         ("1+1, then 1+1 again", ["1+1"]),
@@ -94,12 +97,14 @@ def test_arithmetic_in_prose_calls_the_calculator(prompt: str, expected: list[st
         "2 + 3x",
         "f(2 + 3)",
         "50% + 10%",
+        "7 - 50%",
         "C++ and --help",
+        "we are open 24/7",
         "()",
     ],
 )
 def test_what_only_looks_like_arithmetic_is_not_computed(prompt: str) -> None:
-    """Single numbers, dates, times, addresses, algebra and percentages are no expressions."""
+    """Single numbers, dates, times, addresses, algebra, percentages and 24/7 are no expressions."""
     assert calls_of(answer(asked(prompt))) == []
 
 
@@ -112,12 +117,14 @@ def test_what_only_looks_like_arithmetic_is_not_computed(prompt: str) -> None:
         ("请帮我读取README.md", ["README.md"]),
         ("比较a.txt和notes/todo.txt", ["a.txt", "notes/todo.txt"]),
         ("请读笔记.txt", ["笔记.txt"]),
+        ("请读取笔记/周报.md", ["笔记/周报.md"]),
         ('summarise "my notes.txt"', ["my notes.txt"]),
         ("看看“会议 记录.txt”", ["会议 记录.txt"]),
         ("open data.xyz", ["data.xyz"]),
         ("read ../../etc/passwd", ["../../etc/passwd"]),
         ("cat .env.", [".env"]),
-        ('read "Makefile"', ["Makefile"]),
+        ('read "Dockerfile"', ["Dockerfile"]),
+        ("open Makefile", ["Makefile"]),
         ("read notes.txt and compute the sum in it", ["notes.txt"]),
     ],
 )
@@ -152,6 +159,8 @@ def test_what_only_looks_like_a_file_name_is_not_read(prompt: str) -> None:
         ("list the files in this folder", "."),
         ("list the files in notes", "notes"),
         ("List src/raw.", "src/raw"),
+        ("List.", "."),
+        ("please list all files", "."),
         ("ls ../..", "../.."),
         ("列出 notes 目录", "notes"),
         ("列出“笔记”里的文件", "笔记"),
@@ -163,6 +172,12 @@ def test_what_only_looks_like_a_file_name_is_not_read(prompt: str) -> None:
 def test_list_calls_list_directory(prompt: str, expected: str) -> None:
     """The folder is the one that is named, else the root."""
     assert [("list_directory", {"path": expected})] == calls_of(answer(asked(prompt)))
+
+
+@pytest.mark.parametrize("prompt", ["list three colours", "what is a linked list?", "sort my list", "the list is long"])
+def test_a_list_of_something_else_is_no_folder(prompt: str) -> None:
+    """Without a word for files or folders, and without a name, nothing is listed."""
+    assert calls_of(answer(asked(prompt))) == []
 
 
 @pytest.mark.parametrize(
@@ -207,7 +222,7 @@ def test_ids_count_on_over_the_conversation_and_never_repeat() -> None:
     foreign = {"role": "assistant", "tool_calls": [{"id": "call_5"}, "odd", {}]}
     later = asked("1+1", first, foreign, {"role": "user", "content": "3+3 and 4+4"})
     ids = [call["id"] for call in first["tool_calls"] + answer(later)["message"]["tool_calls"]]
-    assert ids == ["call_1", "call_2", "call_6", "call_7"]
+    assert ids == ["call_1", "call_2", "call_3", "call_4"]
 
 
 def test_the_prompt_may_be_a_list_of_parts() -> None:
@@ -242,8 +257,8 @@ def test_sums_are_told_alike_from_both_lanes(prompt: str, observations: list[str
 )
 def test_errors_are_explained_alike_from_both_lanes(observation: str) -> None:
     """Whatever the wrapping, the answer says what failed and why, in the language of the prompt."""
-    assert told("1/0", observation) == "1/0 could not be computed: division by zero"
-    assert told("帮我算 1/0", observation) == "1/0 无法计算：division by zero"
+    assert told("1/0", observation) == "1/0 gave an error: division by zero"
+    assert told("帮我算 1/0", observation) == "1/0 出错：division by zero"
 
 
 @pytest.mark.parametrize("wrap", [good, str])
@@ -287,6 +302,9 @@ def test_a_search_is_summed_up(wrap: Any) -> None:
         "skipped": {},
     }
     assert told("search for milk", wrap(result)) == "“milk” was found (number of lines: 1):\n> a.txt:3: milk!"
+    partly = {**result, "skipped": {"secret": 1}}
+    expected = "找到“milk”共 1 处：\n> a.txt:3: milk!\n（未搜索：secret 1。）"
+    assert expected == told("搜索 milk", wrap(partly))
     nothing: dict[str, Any] = {"matches": [], "cut": None, "skipped": {"secret": 2}}
     assert told("search for milk", wrap(nothing)) == "“milk” was not found. (Not searched: secret 2.)"
     assert told("搜索 milk", wrap(nothing)) == "没有找到“milk”。（未搜索：secret 2。）"
@@ -328,9 +346,7 @@ def test_calls_without_a_result_are_named_instead_of_made_again() -> None:
 def test_results_are_told_by_id_not_by_order() -> None:
     """Swapped ids give swapped answers: the demo model believes what it is sent."""
     first = answer(asked("1+1 and 2+2"))["message"]
-    results = [
-        {"role": "tool", "tool_call_id": f"call_{n}", "content": text} for n, text in [(2, "2"), (1, "4")]
-    ]
+    results = [{"role": "tool", "tool_call_id": f"call_{n}", "content": text} for n, text in [(2, "2"), (1, "4")]]
     assert answer(asked("1+1 and 2+2", first, *results))["message"]["content"] == "2+2 = 2\n1+1 = 4"
 
 
@@ -403,7 +419,7 @@ def test_every_expression_that_is_found_is_one(prompt: str) -> None:
     assert [text for text in complaints if not known.fullmatch(text)] == []
 
 
-@pytest.mark.parametrize("unit", ["-", "((1+1", "文件", "“", "a/", "1,000,", "a@", "/a", "`"])
+@pytest.mark.parametrize("unit", ["-", "((1+1", "文件", "读a", "“", "a/", "1,000,", "a@", "/a", "`"])
 def test_a_long_prompt_is_answered(unit: str) -> None:
     """A hundred thousand characters of one kind; by the square of the length it would hang."""
     assert len(wishes(unit * (100_000 // len(unit)))) <= 1

@@ -4,11 +4,14 @@ import cProfile
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import toolbox
 from toolbox import CALCULATOR, Tool, execute, standard_tools
@@ -107,9 +110,7 @@ def test_of_a_key_that_stands_twice_the_last_counts() -> None:
     assert observed(arguments_of, '{"x": "a", "x": "b"}') == {"ok": True, "result": {"x": "b"}}
 
 
-@pytest.mark.parametrize(
-    "name", ["nope", "", "T", None, 7, 1.5, True, ["t"], {"t": 1}, b"t", "\ud800", "n" * 999]
-)
+@pytest.mark.parametrize("name", ["nope", "", "T", None, 7, 1.5, True, ["t"], {"t": 1}, b"t", "\ud800", "n" * 999])
 def test_an_unknown_tool_is_named_with_the_known_ones(name: Any) -> None:
     """Any name that is no tool's, of any type, is answered with the list of tools."""
     observation = observed(arguments_of, name=name)
@@ -135,8 +136,7 @@ def test_without_tools_none_is_known() -> None:
         (" ", "the arguments are not JSON: Expecting value at position 1 of 1"),
         (
             "{x",
-            "the arguments are not JSON: "
-            "Expecting property name enclosed in double quotes at position 1 of 2",
+            "the arguments are not JSON: Expecting property name enclosed in double quotes at position 1 of 2",
         ),
         ('{"n": 1e400}', "the arguments are not JSON: the number 1e400 is beyond the range of a float"),
         ('{"n": -1.5e999}', "the arguments are not JSON: the number -1.5e999 is beyond the range of a float"),
@@ -200,9 +200,7 @@ def test_arguments_that_do_not_fit_the_schema_are_answered(arguments: str, error
 def test_hostile_field_names_are_only_quoted() -> None:
     """Braces, quotes, surrogates and length in a field's name do no harm, and long lists are cut."""
     text = json.dumps({"x": "a", "{0}%s\ud800": 1, "k" * 500: 2})
-    expected = (
-        f"unknown fields '{{0}}%s\\ud800', '{'k' * 100}…'; the fields are x, n, half, mode, tags, point"
-    )
+    expected = f"unknown fields '{{0}}%s\\ud800', '{'k' * 100}…'; the fields are x, n, half, mode, tags, point"
     assert expected == observed(arguments_of, text)["error"]
     many = json.dumps({"x": "a", **{f"k{number}": 1 for number in range(1_000)}})
     assert "'k9' and more; the fields are" in observed(arguments_of, many)["error"]
@@ -308,9 +306,7 @@ def test_the_standard_tools_work_through_execute(tmp_path: Path) -> None:
 
 def test_a_call_is_cheap() -> None:
     """A valid call costs at most 16 function calls beside the tool itself, counted exactly."""
-    tools = {
-        "t": Tool("t", "", tool(len).parameters | {"properties": {"x": {"type": "string"}}}, lambda x: x)
-    }
+    tools = {"t": Tool("t", "", tool(len).parameters | {"properties": {"x": {"type": "string"}}}, lambda x: x)}
     execute(tools, "t", '{"x": "a"}')
     profile = cProfile.Profile()
     profile.enable()
@@ -337,10 +333,34 @@ def test_importing_is_light() -> None:
     """The import brings in neither the schema compiler nor ctypes nor any framework."""
     code = "import sys, toolbox; print([name for name in sys.modules if name.split('.')[0] in sys.argv[1:]])"
     heavy = ["fastjsonschema", "ctypes", "langchain_core", "httpx", "urllib", "pathlib"]
-    done = subprocess.run(  # noqa: S603 - our own interpreter
+    done = subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}", *heavy],
         capture_output=True,
         text=True,
         check=True,
     )
     assert done.stdout == "[]\n"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    name=st.sampled_from(["calculator", "read_text_file", "list_directory", "search_text"]) | json_values,
+    arguments=json_values
+    | st.text(max_size=20)
+    | json_values.map(json.dumps)
+    | st.dictionaries(st.sampled_from(["expression", "path", "query"]), json_values).map(json.dumps),
+)
+def test_whatever_a_model_sends_is_answered(name: Any, arguments: Any) -> None:
+    """Any name and arguments give one observation of the two forms, which can be sent as UTF-8."""
+    with tempfile.TemporaryDirectory() as root:
+        text = execute({tool.name: tool for tool in standard_tools(root)}, name, arguments)
+    observation = json.loads(text.encode().decode())
+    expected = {"ok", "result"} if observation["ok"] else {"ok", "error_type", "error"}
+    assert expected == set(observation)

@@ -234,16 +234,14 @@ def test_a_link_to_a_secret_is_refused(tools: Tools, root: Path, path: str) -> N
     assert expected == refusal(tools["read_text_file"], path)
 
 
-def test_a_secret_that_is_deleted_while_it_is_open_stays_one(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_secret_that_is_deleted_while_it_is_open_stays_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel calls a file without a name left `name (deleted)`; that is not another name."""
-    (root / "id_rsa").write_text("SECRET")
-    (root / "link").symlink_to("id_rsa")
+    (root / ".netrc").write_text("SECRET")
+    (root / "link").symlink_to(".netrc")
     lies_at = confined._lies_at
 
     def after_it_is_deleted(fd: int) -> bytes:
-        (root / "id_rsa").unlink(missing_ok=True)
+        (root / ".netrc").unlink(missing_ok=True)
         return lies_at(fd)
 
     monkeypatch.setattr(confined, "_lies_at", after_it_is_deleted)
@@ -413,9 +411,7 @@ def test_the_root_must_be_a_folder(root: Path) -> None:
             file_tools(wrong)
 
 
-def test_the_root_stays_when_the_working_directory_changes(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_root_stays_when_the_working_directory_changes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relative root is the folder that it was when the tools were made."""
     monkeypatch.chdir(root.parent)
     read = functions(file_tools("root"))["read_text_file"]

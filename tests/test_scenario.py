@@ -115,10 +115,7 @@ def test_a_lane_overrides_the_default_as_a_whole(tmp_path: Path) -> None:
 
 
 CALL = '{ id = "c1", name = "calculator", arguments = \'{"expression":"1+1"}\' }'
-CALL_JSON = (
-    '{"id":"c1","type":"function",'
-    '"function":{"name":"calculator","arguments":"{\\"expression\\":\\"1+1\\"}"}}'
-)
+CALL_JSON = '{"id":"c1","type":"function","function":{"name":"calculator","arguments":"{\\"expression\\":\\"1+1\\"}"}}'
 
 
 @pytest.mark.parametrize(
@@ -433,8 +430,7 @@ EXPECT_CASES = [
     ),
     (
         '[expect]\nstop = "answer"\n[expect.lc.sturdy]\nstop = "answer"\n',
-        ": expect.lc: 'sturdy' is not a key here; a lane with a dot in its name is quoted: "
-        '[expect."lc.sturdy"]',
+        ": expect.lc: 'sturdy' is not a key here; a lane with a dot in its name is quoted: [expect.\"lc.sturdy\"]",
     ),
     ('[expect.lc]\nstop = "answer"\n', ": expect: 'stop' is missing; write stop = \"...\""),
 ]
@@ -576,9 +572,7 @@ def test_the_endless_caller_calls_in_each_of_eight_rounds() -> None:
     """The round limit is met by eight replies that all call, under ids of their own."""
     (scenario,) = find("endless-caller")
     messages = [json.loads(reply.message) for reply in scenario.replies if isinstance(reply, ScriptedMessage)]
-    assert [f"call_{number}" for number in range(1, 9)] == [
-        message["tool_calls"][0]["id"] for message in messages
-    ]
+    assert [f"call_{number}" for number in range(1, 9)] == [message["tool_calls"][0]["id"] for message in messages]
 
 
 def test_the_huge_result_is_just_under_the_limit() -> None:

@@ -25,10 +25,11 @@ def as_dicts(messages: Sequence[AnyMessage]) -> list[Message]:
     return list(converted)
 
 
-def narrate(messages: Sequence[AnyMessage]) -> None:
-    """Log the tool calls and results that have just joined the state."""
-    for message in messages:
+def narrate(messages: Sequence[AnyMessage], known: int) -> None:
+    """Log what has joined the state behind the first `known` messages: replies, their tool calls, and results."""
+    for index, message in enumerate(messages[known:], known):
         if isinstance(message, AIMessage):
+            log.info("[round %d]", sum(isinstance(one, AIMessage) for one in messages[: index + 1]))
             for call in message.tool_calls:
                 log.info("[tool] %s(%s)", call["name"], json.dumps(call["args"], ensure_ascii=False))
         elif isinstance(message, ToolMessage):

@@ -47,7 +47,7 @@ def run(
     messages: list[AnyMessage] = []
     try:
         for state in graph.stream(start, config, stream_mode="values"):
-            narrate(state["messages"][len(messages) :])
+            narrate(state["messages"], len(messages))
             messages = state["messages"]
     except GraphRecursionError:
         return as_dicts(messages), "round-limit"

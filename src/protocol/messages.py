@@ -4,12 +4,16 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from protocol.text import read_json
+
 Message = dict[str, Any]
 """A Chat Completions message, kept as it came: a class would drop the key that matters."""
 
 
 class BadReply(ValueError):
     """A model server's answer that holds no assistant message; the text says what it holds instead."""
+
+    stop = "bad-reply"
 
 
 def opening(prompt: str, system: str | None) -> list[Message]:
@@ -23,7 +27,7 @@ def tool_message(call_id: Any, observation: str) -> Message:
     return {"role": "tool", "tool_call_id": call_id, "content": observation}
 
 
-def read_reply(body: bytes, parse: Callable[[str], Any] = json.loads) -> tuple[Message, Any]:
+def read_reply(body: bytes, parse: Callable[[str], Any] = read_json) -> tuple[Message, Any]:
     """The assistant message and the finish reason in the body of a reply: those of its first choice.
 
     Raises BadReply when there is none, whatever the HTTP status was: some servers report an error with 200.
@@ -51,8 +55,10 @@ def error_text(problem: Any) -> str:
 
 def tool_calls(message: Message) -> list[Any]:
     """The entries of the message's `tool_calls`; none where the key is missing, null or no list."""
-    calls = message.get("tool_calls")
-    return calls if isinstance(calls, list) else []
+    match message:
+        case {"tool_calls": list(calls)}:
+            return calls
+    return []
 
 
 def ending(message: Message, finish_reason: Any) -> str:

@@ -67,7 +67,10 @@ def contents(messages: list[Any], start: int) -> Iterator[Problem]:
         if content is None and not open_ended:
             yield f"messages[{index}].content", "null or missing, and no tool calls beside it"
         elif content is not None and not isinstance(content, str | list):
-            yield f"messages[{index}].content", f"{type(content).__name__} is neither text nor a list of parts"
+            yield (
+                f"messages[{index}].content",
+                f"{type(content).__name__} is neither text nor a list of parts",
+            )
         elif content == []:
             yield f"messages[{index}].content", "an empty list"
 
@@ -129,7 +132,10 @@ def no_orphans(messages: list[Any], start: int) -> Iterator[Problem]:
         if message.get("role") != "tool":
             asked = [call.get("id") for call in tool_calls(message) if isinstance(call, dict)]
         elif message.get("tool_call_id") not in asked:
-            yield f"messages[{index}]", f"no call {message.get('tool_call_id')!r} in the assistant message before"
+            yield (
+                f"messages[{index}]",
+                f"no call {message.get('tool_call_id')!r} in the assistant message before",
+            )
 
 
 def _answers_behind(messages: list[Any], index: int) -> list[Any]:
@@ -153,8 +159,22 @@ _REFERENCE = "OpenAI API reference, Create chat completion: messages"
 
 OPENAI = (
     Rule("known-roles", "openai", "every message has a known role", 400, _REFERENCE, roles),
-    Rule("content-type", "openai", "content is text or parts, null only beside calls", 400, _REFERENCE, contents),
-    Rule("call-shape", "openai", "a tool call has id, type, name and arguments as text", 400, _REFERENCE, call_shapes),
+    Rule(
+        "content-type",
+        "openai",
+        "content is text or parts, null only beside calls",
+        400,
+        _REFERENCE,
+        contents,
+    ),
+    Rule(
+        "call-shape",
+        "openai",
+        "a tool call has id, type, name and arguments as text",
+        400,
+        _REFERENCE,
+        call_shapes,
+    ),
     Rule(
         "no-empty-tool-calls",
         "openai",

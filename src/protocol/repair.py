@@ -5,7 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from protocol.messages import Message, tool_calls
+from protocol.messages import Message
+from protocol.text import is_json
 
 REPAIRS = {
     "missing-role": "a message without a role is sent back as an assistant message",
@@ -13,7 +14,7 @@ REPAIRS = {
     "null-content": "content that is null or missing beside no calls is sent back as an empty string",
     "made-up-id": "a tool call without an id gets one, used for the call and for its result",
     "missing-type": "a tool call without a type is sent back as a function call",
-    "unparsable-arguments": "arguments that are not JSON are sent back as {}: vLLM and llama.cpp refuse every later turn",
+    "unparsable-arguments": "arguments that are no JSON are sent back as {}: vLLM and llama.cpp refuse later turns",
     "arguments-as-object": "arguments that are an object are sent back as the JSON text the protocol asks for",
 }
 """The names of the repairs, each with the sentence that a report prints for it."""
@@ -29,21 +30,27 @@ def sendable(message: Message, ids: Iterator[str]) -> Message:
 
     The message that came is never changed. `ids` gives an id to each call that has none.
     """
-    repaired = dict(message)
-    if not isinstance(message.get("role"), str):
-        repaired["role"] = "assistant"
-    if calls := tool_calls(message):
-        repaired["tool_calls"] = [_sendable_call(call, ids) for call in calls]
-    else:
-        repaired.pop("tool_calls", None)
-        if message.get("content") is None:
-            repaired["content"] = ""
-    return message if repaired == message else repaired
+    match message:
+        case {"role": str(), "tool_calls": [_, *_] as calls}:
+            sent = [_sendable_call(call, ids) for call in calls]
+            return message if sent == calls else {**message, "tool_calls": sent}
+        case {"role": str(), "content": content} if content is not None and "tool_calls" not in message:
+            return message
+        case {"role": str()}:
+            without_calls = {key: value for key, value in message.items() if key != "tool_calls"}
+            return {**without_calls, "content": "" if message.get("content") is None else message["content"]}
+    return sendable({**message, "role": "assistant"}, ids)
 
 
 def _sendable_call(call: Any, ids: Iterator[str]) -> Any:
-    if not isinstance(call, dict):
-        call = {"function": {"name": json.dumps(call), "arguments": "{}"}}
+    match call:
+        case {"id": str(known), "type": "function", "function": {"name": str(), "arguments": str(text)}}:
+            if known and is_json(text):
+                return call
+        case dict():
+            pass  # what it lacks is filled in below
+        case _:
+            call = {"function": {"name": json.dumps(call), "arguments": "{}"}}
     repaired = dict(call)
     if not (isinstance(call.get("id"), str) and call["id"]):
         repaired["id"] = next(ids)
@@ -62,20 +69,6 @@ def _sendable_function(function: dict[str, Any]) -> dict[str, Any]:
         repaired["name"] = ""
     if isinstance(arguments, dict):
         repaired["arguments"] = json.dumps(arguments, ensure_ascii=False)
-    elif not _parses(arguments):
+    elif not isinstance(arguments, str) or not is_json(arguments):
         repaired["arguments"] = "{}"
     return repaired
-
-
-def _parses(arguments: Any) -> bool:
-    if not isinstance(arguments, str):
-        return False
-    try:
-        json.loads(arguments, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is Python's, not JSON's")

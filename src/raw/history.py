@@ -39,6 +39,10 @@ class History:
 def encode(value: Any) -> bytes:
     """The value as compact JSON in UTF-8; with ASCII escapes where it holds text that UTF-8 cannot carry."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return _to_text(value).encode()
     except UnicodeEncodeError:  # a lone surrogate, which JSON can escape and UTF-8 cannot encode
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+# Made once: json.dumps builds a new encoder for each call that asks for more than its defaults.
+_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -5,10 +5,20 @@ from collections.abc import Sequence
 
 import httpx
 
-from protocol import BadReply, Message, ending, made_up_ids, opening, read_reply, sendable, tool_calls, tool_message
+from protocol import (
+    BadReply,
+    Message,
+    ending,
+    made_up_ids,
+    opening,
+    read_reply,
+    sendable,
+    tool_calls,
+    tool_message,
+)
 from raw.history import History
 from raw.policy import observe
-from raw.send import NoAnswer, ask
+from raw.send import NoAnswer, ask, endpoint
 from toolbox.tool import Tool
 
 log = logging.getLogger("raw")
@@ -34,24 +44,24 @@ def run(
     by_name = {tool.name: tool for tool in tools}
     history = History(model, tools, opening(prompt, system))
     ids = made_up_ids()
+    url = endpoint(base_url)
     headers = {"Authorization": f"Bearer {api_key}", "Content-Type": "application/json"}
-    with httpx.Client(base_url=base_url, headers=headers, timeout=timeout) as client:
+    # Loading the certificates costs tens of milliseconds, and a plain http address has no use for them.
+    with httpx.Client(headers=headers, timeout=timeout, verify=url.scheme != "http") as client:
         for number in range(1, max_rounds + 1):
             log.info("[round %d]", number)
             try:
-                reply, finish_reason = read_reply(ask(client, history.request(), max_retries))
-            except NoAnswer as error:
+                reply, finish_reason = read_reply(ask(client, url, history.request(), max_retries))
+            except (NoAnswer, BadReply) as error:
                 log.info("[error] %s", error)
                 return history.messages, error.stop
-            except BadReply as error:
-                log.info("[error] %s", error)
-                return history.messages, "bad-reply"
             # The assistant message goes back before its results, as received but for the named repairs.
-            history.add(sendable(reply, ids))
-            calls = tool_calls(history.messages[-1])
+            sent = sendable(reply, ids)
+            history.add(sent)
+            calls = tool_calls(reply)
             if not calls:
                 return history.messages, ending(reply, finish_reason)
             # Every call gets exactly one tool message, carrying that call's id, before the model speaks again.
-            for call, received in zip(calls, tool_calls(reply), strict=True):
-                history.add(tool_message(call["id"], observe(by_name, received, finish_reason)))
+            for call, answered in zip(calls, sent["tool_calls"], strict=True):
+                history.add(tool_message(answered["id"], observe(by_name, call, finish_reason)))
     return history.messages, "round-limit"

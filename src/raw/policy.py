@@ -21,25 +21,28 @@ def observe(tools: Mapping[str, Tool], call: Any, finish_reason: Any) -> str:
 
     A turn that ended by `length` runs nothing: even arguments that parse may be half of what was meant.
     """
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or (call.get("type") or "function") != "function":
-        return refusal("not_a_function", NOT_A_FUNCTION)
-    name: Any = function.get("name")
-    arguments: Any = arguments_text(function.get("arguments"))
+    match call:
+        case {"type": str(kind)} if kind != "function":
+            return refusal("not_a_function", NOT_A_FUNCTION)
+        case {"function": {**function}}:
+            name: Any = function.get("name")
+            arguments: Any = arguments_text(function.get("arguments"))
+        case _:
+            return refusal("not_a_function", NOT_A_FUNCTION)
     log.info("[tool] %s(%s)", name, arguments)
-    if finish_reason == "length":
-        observation = refusal("cut_off", CUT_OFF)
-    else:
-        observation = execute(tools, name, arguments)
+    observation = refusal("cut_off", CUT_OFF) if finish_reason == "length" else execute(tools, name, arguments)
     log.info("[result] %s", observation)
     return observation
 
 
 def arguments_text(arguments: Any) -> Any:
     """Arguments as the text that the protocol asks for, where a server sends an object, or nothing, in its place."""
-    if isinstance(arguments, dict):
-        return json.dumps(arguments, ensure_ascii=False)
-    return "" if arguments is None else arguments
+    match arguments:
+        case dict():
+            return json.dumps(arguments, ensure_ascii=False)
+        case None:
+            return ""
+    return arguments
 
 
 def refusal(error_type: str, error: str) -> str:

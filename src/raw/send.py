@@ -19,7 +19,12 @@ class NoAnswer(Exception):
         self.stop = stop
 
 
-def ask(client: httpx.Client, body: bytes, max_retries: int) -> bytes:
+def endpoint(base_url: str) -> httpx.URL:
+    """Where requests go, parsed once: given a text, httpx would parse it again for each of them."""
+    return httpx.URL(f"{base_url.rstrip('/')}/chat/completions")
+
+
+def ask(client: httpx.Client, url: httpx.URL, body: bytes, max_retries: int) -> bytes:
     """POST one request and return the body of its answer.
 
     Tries again at most `max_retries` times after a broken connection, 408, 409, 429 or 5xx.
@@ -29,12 +34,12 @@ def ask(client: httpx.Client, body: bytes, max_retries: int) -> bytes:
         last = attempt == max_retries
         wait = 0.5 * 2**attempt
         try:
-            response = client.post("chat/completions", content=body)
+            response = client.post(url, content=body)
         except (httpx.TransportError, httpx.DecodingError) as error:
             if last:
                 raise NoAnswer("connection-error", f"{type(error).__name__}: {error}") from error
         else:
-            if response.is_success:
+            if 200 <= response.status_code < 300:
                 return response.content
             wait = retry_after(response, wait)
             retried = response.status_code in RETRIED or response.status_code >= 500

@@ -3,8 +3,8 @@
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, NoReturn
 
+from protocol import NotJsonError, reader
 from toolbox.schema_check import explain, json_type
 from toolbox.tool import Tool
 
@@ -32,7 +32,7 @@ def execute(tools: Mapping[str, Tool], name: str, arguments_json: str) -> str:
         return _failure("unknown_tool", f"no tool is named {_shown(name)}; the tools are {_listed(tools)}")
     check = tool.check
     try:
-        arguments = _read(arguments_json)
+        arguments = _read(arguments_json) if arguments_json != "" else {}
     except (TypeError, ValueError, RecursionError) as error:
         return _failure("invalid_json", _why_unreadable(error, arguments_json))
     if arguments.__class__ is not dict:
@@ -66,44 +66,25 @@ def _sendable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _read(text: str) -> Any:
-    """What the arguments say; TypeError for what is no string, ValueError or RecursionError for no JSON."""
-    if text == "":
-        return {}
-    try:
-        value, end = _decoder.raw_decode(text)
-    except json.JSONDecodeError:  # perhaps only white space at the front
-        return _decoder.decode(text)
-    # Nearly always the text ends here; white space after it, or too much text, is left to the full reader.
-    return _decoder.decode(text) if text[end:] else value
-
-
-class _NotJsonError(ValueError):
-    """A number that Python's reader takes and JSON, or a float, does not have."""
-
-
 def _finite(number: str) -> float:
     value = float(number)
     if math.isinf(value):
-        raise _NotJsonError(f"the number {number[:40]} is beyond the range of a float")
+        raise NotJsonError(f"the number {number[:40]} is beyond the range of a float")
     return value
 
 
-def _no_constant(word: str) -> NoReturn:
-    raise _NotJsonError(f"{word} is not JSON")
-
-
-_decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
+_read = reader(parse_float=_finite)
 
 
 def _why_unreadable(error: Exception, arguments: object) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"the arguments are not JSON: {error.msg} at position {error.pos} of {len(error.doc)}"
+        wrong = error.msg.removesuffix(" starting at")
+        return f"the arguments are not JSON: {wrong} at position {error.pos} of {len(error.doc)}"
     if isinstance(error, RecursionError):
         return "the arguments are nested too deeply"
     if isinstance(error, TypeError):
         return f"the arguments must be a string that holds JSON, not {json_type(arguments)}"
-    if isinstance(error, _NotJsonError):
+    if isinstance(error, NotJsonError):
         return f"the arguments are not JSON: {error}"
     return "the arguments hold an integer with too many digits"  # sys.get_int_max_str_digits
 

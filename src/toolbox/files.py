@@ -36,9 +36,7 @@ def file_tools(
     """
     if not os.path.isdir(root):
         raise NotADirectoryError(f"the root of the file tools is not a folder: {os.fspath(root)!r}")
-    folder = Folder(
-        os.path.abspath(root), tuple(secrets), tuple(allow_secrets), open_beneath or best_opener()
-    )
+    folder = Folder(os.path.abspath(root), tuple(secrets), tuple(allow_secrets), open_beneath or best_opener())
 
     def read_text_file(path: str) -> str:
         """Read a UTF-8 text file."""
@@ -58,7 +56,7 @@ def file_tools(
         Tool(
             name="read_text_file",
             description="Read a UTF-8 text file.",
-            parameters=_parameters(["path"], path=f"The file, {where}, for example docs/README.md."),
+            parameters=_parameters(["path"], path=f"The file, {where}."),
             function=read_text_file,
         ),
         Tool(
@@ -81,11 +79,12 @@ def file_tools(
 
 
 def _parameters(required: list[str], **descriptions: str) -> dict[str, Any]:
-    """A JSON Schema for arguments that are all strings."""
+    """A JSON Schema for arguments that are all strings; the one that may be left out is the root folder, `.`."""
     return {
         "type": "object",
         "properties": {
-            name: {"type": "string", "description": description} for name, description in descriptions.items()
+            name: {"type": "string", "description": text, **({} if name in required else {"default": "."})}
+            for name, text in descriptions.items()
         },
         "required": required,
         "additionalProperties": False,

@@ -51,9 +51,7 @@ def _next_state(part: re.Match[str], wants_number: bool, opened: list[int]) -> b
     """Whether a number is expected after this part; `opened` holds the places of the open brackets."""
     kind, text, place = part.lastgroup, part.group(), at(part.start())
     if kind in ("name", "other"):
-        raise ValueError(
-            f"not supported: {_shown(text)}, {place}; only numbers, + - * / // % ** and brackets are"
-        )
+        raise ValueError(f"not supported: {_shown(text)}, {place}; only numbers, + - * / // % ** and brackets are")
     if wants_number:
         if kind == "number":
             if len(text) > MAX_DIGITS:

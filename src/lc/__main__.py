@@ -1,0 +1,14 @@
+"""`python -m lc PROMPT` runs this lane against a real endpoint."""
+
+from toolbox.console import LaneRun, console
+
+
+def load() -> LaneRun:
+    """The lane's function."""
+    from lc import run
+
+    return run
+
+
+if __name__ == "__main__":
+    console("lc", load)

@@ -1,0 +1,121 @@
+"""One lane at a terminal: its settings from the environment, its progress, and the exit status that it ends with."""
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, TextIO
+
+import click
+
+from protocol import STOP_REASONS
+from toolbox.standard import standard_tools
+
+WRONG_USE = 2
+LaneRun = Callable[..., tuple[list[dict[str, Any]], str]]
+
+
+def exit_status(stop: str) -> int:
+    """The exit status for a stop reason: 0 for `answer`, else 10 and its place in `protocol.STOP_REASONS`."""
+    return 0 if stop == "answer" else 10 + list(STOP_REASONS).index(stop)
+
+
+def console(name: str, load: Callable[[], LaneRun]) -> None:
+    """Run `python -m NAME`. `load` fetches the lane's function, and is called only when it is needed.
+
+    Settings come from OPENAI_API_KEY, OPENAI_MODEL and OPENAI_BASE_URL; the last two also as options, the key never:
+    a command line can be read by every user of the machine. Exits with 2 for wrong usage.
+    """
+
+    @click.command(context_settings={"help_option_names": ["-h", "--help"]})
+    @click.argument("prompt")
+    @click.option("--model", envvar="OPENAI_MODEL", help="The model's name (or OPENAI_MODEL).")
+    @click.option("--base-url", envvar="OPENAI_BASE_URL", default="https://api.openai.com/v1", show_default=True,
+                  help="The endpoint (or OPENAI_BASE_URL).")  # fmt: skip
+    @click.option("--root", default=".", type=click.Path(exists=True, file_okay=False), show_default=True,
+                  help="The folder that the file tools may read.")  # fmt: skip
+    @click.option("--max-rounds", default=8, show_default=True, type=click.IntRange(1), help="Requests at the most.")
+    @click.option("--system", help="A system text in front of the prompt.")
+    @click.option("--debug", is_flag=True, help="Show the traceback when the lane itself raises.")
+    def command(
+        prompt: str,
+        model: str | None,
+        base_url: str,
+        root: str,
+        max_rounds: int,
+        system: str | None,
+        debug: bool,
+    ) -> None:
+        key = checked(model, base_url)
+        tools = standard_tools(root)
+        show_progress(name)
+        try:
+            messages, stop = load()(
+                prompt,
+                tools,
+                base_url=base_url,
+                model=model,
+                api_key=key,
+                system=system,
+                max_rounds=max_rounds,
+            )
+        except Exception as error:  # noqa: BLE001 # whatever a lane raises ends the program with one line
+            if debug:
+                traceback.print_exc()
+            click.echo(printable(f"[error] {type(error).__name__}: {error}"), err=True)
+            messages, stop = [], "crash"
+        finish(messages, stop)
+
+    command(prog_name=f"python -m {name}")
+
+
+def checked(model: str | None, base_url: str) -> str:
+    """The key from the environment, when all settings can be used. Raises click.UsageError, which names the mend."""
+    key = os.environ.get("OPENAI_API_KEY", "")
+    if not key:
+        raise click.UsageError("OPENAI_API_KEY is not set: export it (any text will do for a local server)")
+    if not (key.isascii() and key.isprintable()):
+        raise click.UsageError("OPENAI_API_KEY holds a character that no key has: export it anew, without a line end")
+    if not model:
+        raise click.UsageError("OPENAI_MODEL is not set: export it, or give --model")
+    if not base_url.startswith(("http://", "https://")):
+        raise click.UsageError(f"OPENAI_BASE_URL is {base_url!r}, but must start with http:// or https://")
+    return key
+
+
+def show_progress(name: str) -> None:
+    """Send the lane's log to standard error, each record on one line."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_OneLine())
+    logger = logging.getLogger(name)
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+def finish(messages: list[dict[str, Any]], stop: str) -> None:
+    """Print the answer, say why the run ended where that was no answer, and exit with its status."""
+    last = messages[-1] if messages else {}
+    content = last.get("content") if last.get("role") == "assistant" else None
+    if content:
+        write_text(sys.stdout, content if isinstance(content, str) else str(content))
+    if stop != "answer":
+        click.echo(f"[stop] {stop}: {STOP_REASONS[stop]}", err=True)
+    sys.exit(exit_status(stop))
+
+
+def write_text(stream: TextIO, text: str) -> None:
+    """Write a text as it is; on a terminal with its control characters spelled out, so that none is obeyed."""
+    shown = "\n".join(map(printable, text.split("\n"))) if stream.isatty() else text
+    stream.write(shown.encode("utf-8", "backslashreplace").decode() + "\n")
+
+
+def printable(text: str) -> str:
+    """The text with each character that a terminal might obey spelled out, such as \\x1b."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+class _OneLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))

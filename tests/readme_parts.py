@@ -1,0 +1,139 @@
+"""The generated parts of README.md: `python -m tests.readme_parts` writes them anew, a test compares them."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from compare.findings import CLASSES
+from compare.known import always_expected
+from compare.scenario import CATALOGUE_FOLDER, Scenario, catalogue, load
+from compare.tolerances import legend
+from protocol import REPAIRS, STOP_REASONS
+from protocol.profile import OPENAI
+from toolbox.console import exit_status
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PART = re.compile(r"(<!-- part: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def fence(text: str, language: str = "text") -> str:
+    """A block of code."""
+    return f"```{language}\n{text.strip()}\n```\n"
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    """A table; the first row is its head."""
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [f"| {' | '.join(row)} |" for row in escaped]
+    lines.insert(1, f"|{' --- |' * len(rows[0])}")
+    return "\n".join(lines) + "\n"
+
+
+def diptych(*arguments: str) -> str:
+    """What the command prints when it is piped, at a width of 100 columns."""
+    command = [sys.executable, "-m", "compare", *arguments]
+    environment = {**os.environ, "COLUMNS": "100"}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    if ran.returncode not in (0, 1):
+        raise RuntimeError(ran.stderr)
+    return ran.stdout
+
+
+def compare_part() -> str:
+    """The closing lines of the main job."""
+    return fence("\n".join(diptych("run").rstrip().splitlines()[-1:]))
+
+
+def one_part() -> str:
+    """One scenario in full."""
+    return fence(diptych("run", "reasoning-content-lost"))
+
+
+def source(path: str, *functions: str) -> str:
+    """Functions of a file, without their docstrings."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    parts = []
+    for name in functions:
+        found = re.search(rf"^def {name}\(.*?(?=^def |\Z)", text, re.DOTALL | re.MULTILINE)
+        if found is None:
+            raise LookupError(f"{path} has no function {name}")
+        parts.append(re.sub(r'\n    """.*?"""', "", found[0], count=1, flags=re.DOTALL).strip())
+    return "\n\n\n".join(parts)
+
+
+def raw_part() -> str:
+    """The body of the loop by hand."""
+    return fence(source("src/raw/loop.py", "run").split(":\n", 1)[1], "python")
+
+
+def lc_part() -> str:
+    """The body of the graph's run, and the graph."""
+    run, build = source("src/lc/graph.py", "run"), source("src/lc/graph.py", "build")
+    return fence(run.split(":\n", 1)[1] + "\n\n\n" + build, "python")
+
+
+def repairs_part() -> str:
+    """What the loop by hand does not send back as it came."""
+    return "".join(f"- {sentence}\n" for sentence in REPAIRS.values())
+
+
+def difference(scenario: Scenario) -> tuple[str, ...] | None:
+    """The row of a scenario in which the graph does something else than the loop by hand."""
+    raw, lc = scenario.expected("raw"), scenario.expected("lc")
+    findings = [key for key in lc.findings if key not in (*raw.findings, *always_expected("lc"))]
+    kinds = dict.fromkeys(key.split()[0] for key in findings if key.split()[0] not in ("stop-reason", "unused-reply"))
+    if lc.stop == raw.stop and not kinds:
+        return None
+    return f"`{scenario.name}`: {scenario.teaches}", raw.stop, lc.stop, ", ".join(kinds)
+
+
+def differences_part() -> str:
+    """All scenarios in which the lanes part."""
+    rows = [difference(load(path)) for path in catalogue()]
+    return table(("scenario", "by hand", "LangGraph", "findings"), *[row for row in rows if row is not None])
+
+
+def tolerances_part() -> str:
+    """The tolerances."""
+    return table(("tolerance", "what it forgives"), *[(f"`{name}`", text) for name, text in legend().items()])
+
+
+def findings_part() -> str:
+    """The classes of findings."""
+    rows = [(f"`{kind}`", severity, text) for kind, (severity, text) in CLASSES.items()]
+    return table(("class", "severity", "what it leads to"), *rows)
+
+
+def stops_part() -> str:
+    """The stop reasons with their exit statuses."""
+    rows = [(f"`{stop}`", str(exit_status(stop)), text) for stop, text in STOP_REASONS.items()]
+    return table(("stop reason", "status", "meaning"), *rows)
+
+
+def rules_part() -> str:
+    """The provider's rules."""
+    rows = [(f"`{rule.provider}:{rule.id}`", rule.demands, str(rule.status), rule.source) for rule in OPENAI]
+    return table(("rule", "what it demands", "answer", "source"), *rows)
+
+
+def scenario_part() -> str:
+    """A scenario file."""
+    return fence((CATALOGUE_FOLDER / "reasoning-content-lost.toml").read_text(encoding="utf-8"), "toml")
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    name.removesuffix("_part"): make for name, make in globals().items() if name.endswith("_part")
+}
+
+
+def renewed(text: str) -> str:
+    """The README with all its parts made anew."""
+    return PART.sub(lambda part: part[1] + PARTS[part[2]]() + part[4], text)
+
+
+if __name__ == "__main__":
+    README.write_text(renewed(README.read_text(encoding="utf-8")), encoding="utf-8")
