@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 from compare.comparison import Comparison
+from compare.findings import BETWEEN_LANES
 from compare.judge import Judged
 from compare.known import always_expected
 from compare.scenario import Expectation, Scenario
@@ -30,7 +31,8 @@ def accept(scenario: Scenario, comparison: Comparison) -> bool:
 def keys_of(lane: Judged) -> Sequence[str]:
     """The findings of the lane as an expectation names them, without those that it has everywhere."""
     everywhere = always_expected(lane.run.lane)
-    return sorted({finding.key for finding in lane.findings if finding.key not in everywhere})
+    keys = {finding.key for finding in lane.findings if finding.kind not in BETWEEN_LANES}
+    return sorted(keys.difference(everywhere))
 
 
 def table(lane: str, did: Expectation) -> str:
@@ -46,5 +48,3 @@ def without_table(text: str, lane: str) -> str:
     """The text without the lane's table."""
     head = re.escape(f"[expect.{lane}]") + "|" + re.escape(f"[expect.{json.dumps(lane)}]")
     return re.sub(rf"^(?:{head})[^\n]*\n(?:(?!\[).*\n?)*", "", text, flags=re.MULTILINE)
-
-

@@ -105,7 +105,8 @@ def serve(scenario: str, port: int, json_file: str | None) -> int:
     from compare.serve import serve_client
 
     with loopback_only():
-        result = serve_client(scenario, port, lambda text: click.echo(text))
+        # Standard output is the report's alone when it goes there as JSON.
+        result = serve_client(scenario, port, lambda text: click.echo(text, err=json_file == "-"))
     return deliver([result], json_file, {result.name})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compare.backends import demo_model, script
-from compare.findings import Finding
+from compare.findings import BETWEEN_LANES, INFO, Finding
 from compare.judge import Judged, judge
 from compare.known import always_expected
 from compare.lanes import Lane
@@ -71,10 +71,15 @@ def compare(
                 path = f"messages[{cell.index}].content"
                 lane.findings.append(Finding("error-wording", lane.run.lane, path, row.round + 1, *told))
     verdicts = {row.verdict for row in rows}
-    parted = any(lane.observed != first.observed for lane in lanes)
+    parted = any(outcome(lane) != outcome(first) for lane in lanes)
     verdict = DIFFERENT if parted or DIFFERENT in verdicts else EQUIVALENT if EQUIVALENT in verdicts else SAME
     surprises = {lane.run.lane: surprises_of(lane, expected(lane.run.lane)) if expected else [] for lane in lanes}
     return Comparison(name, title, teaches, task, lanes, rows, verdict, surprises, expected is not None)
+
+
+def outcome(lane: Judged) -> tuple[str, set[str]]:
+    """How a lane ended, and what was found in it that is more than cosmetic."""
+    return lane.observed, {one.key for one in lane.findings if one.severity != INFO and one.kind not in BETWEEN_LANES}
 
 
 def first_content(row: Row, lane: str) -> object:
@@ -88,7 +93,7 @@ def surprises_of(lane: Judged, expectation: Expectation) -> list[str]:
     wanted = set(expectation.findings)
     if lane.told.turns:
         wanted |= set(always_expected(lane.run.lane))
-    came = {finding.key for finding in lane.findings}
+    came = {finding.key for finding in lane.findings if finding.kind not in BETWEEN_LANES}
     out = []
     if lane.observed != expectation.stop:
         out.append(f"stop is {lane.observed}, expected {expectation.stop}")

@@ -33,6 +33,10 @@ CLASSES: dict[str, tuple[str, str]] = {
 """Each class with its severity and what it leads to, in the words of the report."""
 
 
+BETWEEN_LANES = ("stop-reason", "error-wording")
+"""Classes that speak of one lane against another. Nobody expects them: they depend on which lanes are compared."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One difference: its class, the lane, the place, and the two values.

@@ -204,6 +204,7 @@ def cell_data(lane: str, cell: Cell) -> dict[str, Any]:
         "message": plainly(cell.message),
         "call": cell.call.path if cell.call else None,
         "executed": len(cell.call.executions) if cell.call else None,
+        "tolerances": list(cell.tolerances),
     }
 
 

@@ -23,13 +23,15 @@ class Cell:
     """What one lane has at a row: the message it sent, or None; `state` says which.
 
     `sent` (it went to the model), `final` (the model's last word, which nobody need send back), `kept` (it did not go
-    back, because the run ended there) or `absent`. `index` is where it stands in the lane's conversation.
+    back, because the run ended there) or `absent`. `index` is where it stands in the lane's conversation. `tolerances`
+    are those that it needs against what the model said.
     """
 
     state: str
     message: Any = None
     index: int | None = None
     call: Call | None = None
+    tolerances: Sequence[str] = ()
 
 
 @dataclass
@@ -74,16 +76,16 @@ def entries(lane: Judged) -> dict[Key, Cell]:
     calls = {number: list(group) for number, group in itertools.groupby(lane.calls, lambda call: call.round)}
     for turn, later in itertools.zip_longest(turns, turns[1:]):
         if turn.reply is not None:
-            table |= round_entries(turn, later, calls.get(turn.number, []))
+            table |= round_entries(turn, later, calls.get(turn.number, []), lane.tolerances.get(turn.end, ()))
     return table
 
 
-def round_entries(turn: Turn, later: Turn | None, calls: Sequence[Call]) -> dict[Key, Cell]:
+def round_entries(turn: Turn, later: Turn | None, calls: Sequence[Call], tolerances: Sequence[str]) -> dict[Key, Cell]:
     """The cells of one round: the reply as it went back, the results, and what else the next request holds."""
     sent = later.sent[turn.end - later.start :] if later else []
     back = assistant_of(sent)
     if back is not None:
-        cell = Cell("sent", back, turn.end)
+        cell = Cell("sent", back, turn.end, tolerances=tolerances)
     elif later is not None:
         cell = Cell("absent")
     else:
@@ -136,8 +138,6 @@ def compare_cells(one: Cell, other: Cell) -> tuple[str, list[str]]:
     """The verdict on two cells, and the tolerances that it needed."""
     if one.state != other.state:
         return DIFFERENT, []
-    if one.message is None and other.message is None:
-        return SAME, []
     if compact(one.message) == compact(other.message):
         return SAME, []
     if one.call is not None and other.call is not None:

@@ -264,6 +264,7 @@ def test_between_rows_key_order_forgives_no_value() -> None:
         ("1.10", "1.10", (True, True)),
         ("1", "1.0", (True, False)),
         ("1", "true", (False, False)),
+        ("1.5", '"1.5"', (False, False)),
     ],
 )
 @pytest.mark.parametrize("around", ["%s", '{"a": [%s]}'])

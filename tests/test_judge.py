@@ -24,6 +24,7 @@ from tests.evidence import (
     use,
 )
 
+FAILED = '{"ok": false, "error_type": "unknown_tool", "error": "x"}'
 FIRST = ([USER], saying(asking(call()), "tool_calls"))
 SECOND = ([USER, asking(call()), result()], saying(answering()))
 
@@ -133,6 +134,13 @@ def test_a_result_may_be_told_bare_enveloped_or_in_parts(content: str, parts: bo
     assert [] == found_in(FIRST, (sent, saying(answering())), uses=[use()])
 
 
+def test_a_result_beside_a_picture_is_more_than_the_result() -> None:
+    """Only parts that are all text are read as text."""
+    parts = [{"type": "text", "text": "2"}, {"type": "image_url", "image_url": {"url": "x"}}]
+    sent = [USER, asking(call()), result(content=parts)]
+    assert ["changed-value messages[2].content"] == found_in(FIRST, (sent, saying(answering())), uses=[use()])
+
+
 @pytest.mark.parametrize("content", ["3", "2.5", "true", "", None, "[2]", '{"ok": true, "result": "2"}'])
 def test_another_result_than_the_tools_is_changed(content: Any) -> None:
     """Another number, type or form of nothing is not what the tool returned."""
@@ -147,6 +155,27 @@ def test_calls_that_share_an_id_are_told_apart_by_their_order() -> None:
     sent = [USER, asked, result("same"), result("same", '{"ok": true, "result": 4}')]
     keys = found_in(([USER], saying(asked)), (sent, saying(answering())), uses=[use(1), use(1, "2+2")])
     assert {"would-be-refused"} == {key.split()[0] for key in keys}
+
+
+def test_calls_under_other_ids_are_found_again_by_name_and_then_by_place() -> None:
+    """A call that came back changed is a changed value, not a call lost and another added."""
+    asked = asking(call("a"), call("b", name="other"))
+    back = asking(call("x", name="other"), call("y"))
+    keys = found_in(([USER], saying(asked)), ([USER, back, result("y"), result("x", FAILED)], CLOSED), uses=[use()])
+    ids = [f"changed-value messages[1].tool_calls[{number}].id" for number in (0, 1)]
+    reordered = ["reordered messages[1].tool_calls", *ids]
+    assert reordered == keys
+    renamed = [USER, asking(call(name="another")), result()]
+    changed = ["changed-value messages[1].tool_calls[0].function.name"]
+    assert changed == found_in(FIRST, (renamed, CLOSED), uses=[use()])
+
+
+def test_two_calls_alike_have_one_use_each() -> None:
+    """Neither is said to have run twice, and a third use is."""
+    asked = asking(call("a"), call("b"))
+    steps = ([USER], saying(asked)), ([USER, asked, result("a"), result("b")], saying(answering()))
+    assert [] == found_in(*steps, uses=[use(), use()])
+    assert ["executed-n-times messages[1].tool_calls[0]"] == found_in(*steps, uses=[use(), use(), use()])
 
 
 @pytest.mark.parametrize("call_id", [None, "", 7])

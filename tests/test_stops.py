@@ -119,6 +119,13 @@ def test_an_account_is_held_against_the_wire(claimed: list[Any], expected: list[
     assert expected == found(judge(run_of(*STEPS, uses=[use()], messages=claimed, stop="answer")))
 
 
+def test_a_call_that_is_no_object_may_be_told_in_any_form() -> None:
+    """What the model sent in its place cannot be told right."""
+    asked = asking("nonsense")
+    run = run_of(([USER], saying(asked)), messages=[USER, ASKED, result()], stop="unanswered-calls")
+    assert [] == found(judge(run))
+
+
 def test_results_that_no_request_carries_any_more_are_no_false_account() -> None:
     """At the round limit the last calls are answered in the lane's list alone."""
     claimed = [USER, ASKED, result()]

@@ -22,6 +22,8 @@ def cell_items(row: dict[str, Any], cell: dict[str, Any], lane: dict[str, Any], 
     brief = as_said(said_items(row, markers), items)
     if cell["state"] == "kept":
         return [Item("", "the run ended here: nothing went back"), *([] if brief == AS_SAID else items)]
+    if cell["tolerances"]:  # it is not quite as said, though nothing that is shown need say so
+        return [*items, Item("", f"(≈ {', '.join(cell['tolerances'])}, against what the model said)")]
     return [Item("", brief)] if brief else items
 
 

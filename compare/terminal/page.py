@@ -95,7 +95,8 @@ def title_block(console: Console, one: dict[str, Any]) -> Block:
 def legend_block(console: Console, data: dict[str, Any], shown: list[dict[str, Any]]) -> Block:
     """What the signs and names mean that occurred above."""
     legend = data["legend"]
-    taken = {name for one in shown for row in one["rows"] for name in row["tolerances"]}
+    cells = [part for one in shown for row in one["rows"] for part in (row, *row["cells"])]
+    taken = {name for part in cells for name in part["tolerances"]}
     found = {it["class"] for one in data["comparisons"] for lane in one["lanes"] for it in lane["findings"]}
     verdicts = legend["verdicts"] if len(data["lanes"]) > 1 else {}
     parts = {
