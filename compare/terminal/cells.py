@@ -22,9 +22,10 @@ def cell_items(row: dict[str, Any], cell: dict[str, Any], lane: dict[str, Any], 
     brief = as_said(said_items(row, markers), items)
     if cell["state"] == "kept":
         return [Item("", "the run ended here: nothing went back"), *([] if brief == AS_SAID else items)]
-    if cell["tolerances"]:  # it is not quite as said, though nothing that is shown need say so
-        return [*items, Item("", f"(≈ {', '.join(cell['tolerances'])}, against what the model said)")]
-    return [Item("", brief)] if brief else items
+    forgiven = [name for name in cell["tolerances"] if name not in row["tolerances"]]
+    said = [Item("", brief)] if brief else items
+    # Where all lanes need the same tolerance, the row has nothing to forgive between them, and would not name it.
+    return [*said, Item("", f"(forgiven: {', '.join(forgiven)})")] if forgiven else said
 
 
 def said_items(row: dict[str, Any], markers: Markers) -> list[Item]:
