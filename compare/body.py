@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves the scanner out
 from typing import Any
 
-from compare.values import Spelled
+from compare.values import parse
 
 MAX_DEPTH = 100
 """Levels of arrays and objects. A deeper body is refused, because whoever reads it recurses into it."""
@@ -133,19 +133,6 @@ def more_messages(added: bytes) -> list[Any] | None:
     return new if new and not too_deep(new, text, MAX_DEPTH - 1) else None
 
 
-def no_number(word: str) -> None:
-    """Refuse the three words that Python reads as numbers and RFC 8259, section 6, does not have."""
-    raise ValueError(f"{word} is no number of JSON")
-
-
-DECODER = json.JSONDecoder(parse_float=Spelled, parse_constant=no_number)
-
-
-def parse(text: str) -> Any:
-    """The value of a JSON text, its numbers as they were spelled. Raises ValueError and RecursionError."""
-    return DECODER.decode(text)
-
-
 def too_deep(value: dict[str, Any] | list[Any], text: str, limit: int = MAX_DEPTH) -> bool:
     """Whether more than `limit` arrays and objects stand in one another; `text` is the JSON of the value."""
     if text.count("[") + text.count("{") <= limit:
@@ -162,7 +149,7 @@ def messages_end(text: str) -> int:
 
     `text` must be a JSON object with a list of that name, not empty; the last one of that name counts, as in JSON.
     """
-    position, found = text.index("{") + 1, 0
+    decoder, position, found = json.JSONDecoder(), text.index("{") + 1, 0
     while True:
         position = skip_blanks(text, position)
         if text[position] == "}":
@@ -171,7 +158,7 @@ def messages_end(text: str) -> int:
             position = skip_blanks(text, position + 1)
         key, position = scanstring(text, position + 1)
         start = skip_blanks(text, skip_blanks(text, position) + 1)
-        _, position = DECODER.raw_decode(text, start)
+        _, position = decoder.raw_decode(text, start)
         if key == "messages":
             found = start + len(text[start : position - 1].rstrip())
 

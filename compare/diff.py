@@ -60,7 +60,8 @@ def differences(truth: Any, got: Any, path: str, where: str, into: Diff) -> Iter
         for index in range(max(len(truth), len(got))):
             one = truth[index] if index < len(truth) else MISSING
             other = got[index] if index < len(got) else MISSING
-            yield from differences(one, other, f"{path}[{index}]", where, into)
+            if not same(one, other):
+                yield from differences(one, other, f"{path}[{index}]", where, into)
     elif truth is MISSING:
         yield Difference("added-field", path, None, got)
     elif got is MISSING:

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from protocol import is_json, reader
+
 DEFAULT_USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
@@ -67,31 +69,14 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def check_json(text: str) -> Any:
-    """The value of a JSON text, its numbers left as text.
-
-    Raises `ValueError`, in general with the position, or `RecursionError` for a text nested too deeply.
-    """
-
-    def refuse(word: str) -> None:
-        # Python reads these three words; RFC 8259, section 6, does not have them.
-        raise ValueError(f"{word} is no number of JSON")
-
-    return json.loads(text, parse_int=str, parse_float=str, parse_constant=refuse)
+check_json = reader(parse_int=str, parse_float=str)
+"""The value of a JSON text, its numbers left as text; ValueError with the position, or RecursionError, for no JSON."""
 
 
 def _with_content_type(scripted: ScriptedBody) -> tuple[tuple[str, str], ...]:
     if any(name.lower() == "content-type" for name, _ in scripted.headers):
         return scripted.headers
     return (
-        ("Content-Type", "application/json" if _is_json(scripted.body) else "text/html"),
+        ("Content-Type", "application/json" if is_json(scripted.body) else "text/html"),
         *scripted.headers,
     )
-
-
-def _is_json(text: str) -> bool:
-    try:
-        check_json(text)
-    except (ValueError, RecursionError):
-        return False
-    return True

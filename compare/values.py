@@ -1,9 +1,10 @@
 """JSON values as the judge sees them: numbers as they were spelled, keys that may be missing, and equality."""
 
-import json
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
+
+from protocol import reader
 
 
 class Missing:
@@ -14,11 +15,6 @@ class Missing:
 
 
 MISSING = Missing()
-
-
-def parse(text: str) -> Any:
-    """JSON with each number that has a point or an exponent kept as it was spelled, in a `Spelled`."""
-    return json.loads(text, parse_float=Spelled)
 
 
 class Spelled(float):
@@ -35,6 +31,10 @@ class Spelled(float):
         return self.text
 
     __str__ = __repr__
+
+
+parse = reader(parse_float=Spelled)
+"""JSON with each number that has a point or an exponent kept as it was spelled. Raises like every reader."""
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -62,6 +62,11 @@ def same_number(one: str | int, other: str | int) -> bool:
 
 def same(one: Any, other: Any) -> bool:
     """Equal, and all numbers in it spelled alike; the keys of an object may stand in any order."""
+    # Two comparisons that C makes decide nearly all cases: what is unequal even by value, and what reads the same.
+    if one != other:
+        return False
+    if repr(one) == repr(other):
+        return True
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

@@ -140,8 +140,8 @@ def test_without_tools_none_is_known() -> None:
         ),
         ('{"n": 1e400}', "the arguments are not JSON: the number 1e400 is beyond the range of a float"),
         ('{"n": -1.5e999}', "the arguments are not JSON: the number -1.5e999 is beyond the range of a float"),
-        ('{"n": NaN}', "the arguments are not JSON: NaN is not JSON"),
-        ('{"n": -Infinity}', "the arguments are not JSON: -Infinity is not JSON"),
+        ('{"n": NaN}', "the arguments are not JSON: NaN is no number of JSON"),
+        ('{"n": -Infinity}', "the arguments are not JSON: -Infinity is no number of JSON"),
         pytest.param(
             '{"n": ' + "9" * 5_000 + "}",
             "the arguments hold an integer with too many digits",

@@ -11,7 +11,7 @@ class NotJsonError(ValueError):
 
 def no_constant(word: str) -> Any:
     """Refuse NaN and the infinities."""
-    raise NotJsonError(f"{word} is not JSON")
+    raise NotJsonError(f"{word} is no number of JSON")
 
 
 def reader(**how: Any) -> Callable[[str], Any]:
