@@ -171,7 +171,7 @@ def _executions(lane: str, turn: Turn, call: Call) -> Iterator[Finding]:
     """Whether the tool ran as often, and with the arguments, that the call asks for."""
     if not call.executions:
         return
-    if turn.finish_reason == "length":
+    if turn.finish_reason == "length" or not turn.whole:
         yield Finding("executed-despite-cut-off", lane, call.path, turn.number, 0, len(call.executions))
     if len(call.executions) > 1:
         yield Finding("executed-n-times", lane, call.path, turn.number, 1, len(call.executions))

@@ -4,13 +4,17 @@ import json
 from collections.abc import Sequence
 
 from compare import demo
-from compare.replies import Reply, Scripted, compact, to_reply
+from compare.replies import Reply, Scripted, ScriptedMessage, ScriptedStream, compact, to_reply
 from compare.server import Backend, Request
+from compare.streams import to_stream
 from compare.wire import error_reply
 
 
 def script(replies: Sequence[Scripted], model: str) -> Backend:
-    """A backend that gives the replies in order, whatever is asked; after the last comes an error that says so."""
+    """A backend that gives the replies in order, whatever is asked; after the last comes an error that says so.
+
+    Each goes out as a stream where the request asks for one.
+    """
     asked = 0
 
     def answer(request: Request) -> Reply:
@@ -19,7 +23,12 @@ def script(replies: Sequence[Scripted], model: str) -> Backend:
         if asked > len(replies):
             # 400, because clients send a request again after most other errors.
             return error_reply(400, f"request {asked}, but the script ends after {len(replies)}")
-        return to_reply(replies[asked - 1], asked, model)
+        scripted = replies[asked - 1]
+        if request.streamed:
+            return to_stream(scripted, asked, model, wants_usage(request))
+        if isinstance(scripted, ScriptedStream) and scripted.plain is None:
+            return error_reply(400, f"reply {asked} of the script is a stream; send the request with stream true")
+        return to_reply(scripted, asked, model)
 
     return answer
 
@@ -27,16 +36,26 @@ def script(replies: Sequence[Scripted], model: str) -> Backend:
 def demo_model(request: Request) -> Reply:
     """The backend of `diptych ask`: a small program with rules in the place of a model."""
     envelope = request.body.envelope or {}
+    model, usage = envelope.get("model", "demo-model"), {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     choice = demo.answer({**envelope, "messages": request.body.messages()})
+    if request.streamed:
+        message = ScriptedMessage(encode(choice["message"]).decode(), choice["finish_reason"], usage)
+        return to_stream(message, request.number, model, wants_usage(request))
     reply = {
         "id": f"chatcmpl-{request.number}",
         "object": "chat.completion",
         "created": 0,
-        "model": envelope.get("model", "demo-model"),
+        "model": model,
         "choices": [{"index": 0, **choice}],
-        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        "usage": usage,
     }
     return Reply(200, (("Content-Type", "application/json"),), encode(reply))
+
+
+def wants_usage(request: Request) -> bool:
+    """Whether a request for a stream asks for the usage at its end."""
+    options = (request.body.envelope or {}).get("stream_options")
+    return isinstance(options, dict) and options.get("include_usage") is True
 
 
 def encode(value: object) -> bytes:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 if TYPE_CHECKING:  # --help need not wait for what only a run needs
     from compare.comparison import Comparison
     from compare.scenario import Scenario
+    from protocol.profile import Profile
 
 AS_EXPECTED, SURPRISED, WRONG_USE, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 EPILOG = """\b
@@ -22,6 +24,11 @@ Exit codes:
   2   wrong usage or input
   70  a fault of Diptych's own
   130 interrupted"""
+
+
+DRILL_EPILOG = EPILOG.replace("everything is as expected", "no lane acted on a part of the reply").replace(
+    "a difference that is not expected, or an expected one that is gone", "a lane did"
+)
 
 
 class Commands(click.Group):
@@ -40,6 +47,25 @@ json_option = click.option(
 )
 
 
+profile_option = click.option(
+    "--profile",
+    metavar="NAME|FILE",
+    help="Answer as this provider would: with its error, where a request breaks one of its rules ('diptych profiles' "
+    "lists them; FILE: rules of your own). Nothing is expected then, so the exit code is 0.",
+)
+
+
+def mode_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options --plain, --stream and --both, as the parameter `modes`."""
+    for name, words in (
+        ("both", "In both modes, and each lane also against itself."),
+        ("stream", "Let the model's replies come as Server-Sent Events."),
+        ("plain", "Let the model's replies come whole (the default)."),
+    ):
+        command = click.option(f"--{name}", "modes", flag_value=name, default="plain", help=words)(command)
+    return command
+
+
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="diptych")
 def commands() -> None:
@@ -49,9 +75,13 @@ def commands() -> None:
 @commands.command(epilog=EPILOG)
 @click.argument("scenarios", nargs=-1, metavar="[NAME|FILE|FOLDER]...")
 @lanes_option
+@mode_options
+@profile_option
 @json_option
 @click.option("--show", multiple=True, metavar="NAME", help="Show this scenario row by row (all: every one).")
-def run(scenarios: Sequence[str], lanes: str, json_file: str | None, show: Sequence[str]) -> int:
+def run(
+    scenarios: Sequence[str], lanes: str, modes: str, profile: str | None, json_file: str | None, show: Sequence[str]
+) -> int:
     """Run scenarios through the lanes and compare: the whole catalogue, or those that are named."""
     from compare.comparison import compare_scenario
     from compare.lanes import load_lanes
@@ -61,9 +91,16 @@ def run(scenarios: Sequence[str], lanes: str, json_file: str | None, show: Seque
     for name in show:
         if name not in names:
             raise click.BadParameter(f"{name} is not among the scenarios of this run", param_hint="--show")
+    enforced = profile_named(profile)
     with loopback_only():
         loaded = load_lanes(lanes)
-        results = [compare_scenario(scenario, loaded) for scenario in progress(chosen)]
+        results = [
+            compare_scenario(scenario, loaded, mode, enforced)
+            for scenario in progress(chosen)
+            for mode in named(modes, scenario)
+        ]
+    if not results:
+        raise click.UsageError(f"none of these scenarios runs with --{modes}")
     detail = set(show) if show or len(results) > 1 else {results[0].name}
     return deliver(results, json_file, detail)
 
@@ -71,19 +108,30 @@ def run(scenarios: Sequence[str], lanes: str, json_file: str | None, show: Seque
 @commands.command(epilog=EPILOG)
 @click.argument("prompt")
 @lanes_option
+@click.option("--stream", is_flag=True, help="Let the model's replies come as Server-Sent Events.")
+@profile_option
 @json_option
 @click.option("--system", help="A system text in front of the prompt.")
 @click.option("--max-rounds", default=8, show_default=True, type=click.IntRange(1), help="Requests at the most.")
 @click.option("--root", default=".", type=click.Path(exists=True, file_okay=False), help="What the tools may read.")
-def ask(prompt: str, lanes: str, json_file: str | None, system: str | None, max_rounds: int, root: str) -> int:
+def ask(
+    prompt: str,
+    lanes: str,
+    stream: bool,
+    profile: str | None,
+    json_file: str | None,
+    system: str | None,
+    max_rounds: int,
+    root: str,
+) -> int:
     """Put a prompt of your own to the demo model, a small program with rules, through the lanes."""
     from compare.comparison import compare_prompt
     from compare.lanes import load_lanes
     from compare.runner import Task
 
-    task = Task(prompt, "demo-model", system, max_rounds, root=Path(root))
+    task = Task(prompt, "demo-model", system, max_rounds, root=Path(root), stream=stream)
     with loopback_only():
-        result = compare_prompt(task, load_lanes(lanes))
+        result = compare_prompt(task, load_lanes(lanes), profile_named(profile))
     return deliver([result], json_file, {result.name})
 
 
@@ -96,18 +144,59 @@ def list_scenarios(scenarios: Sequence[str]) -> int:
     return AS_EXPECTED
 
 
+@commands.command("profiles")
+def list_profiles() -> int:
+    """List the provider profiles: their rules, the status of a refusal, and where and since when each is known."""
+    from compare.profiles import describe
+
+    for line in describe():
+        click.echo(line)
+    return AS_EXPECTED
+
+
 @commands.command(epilog=EPILOG)
 @click.argument("scenario", metavar="NAME|FILE|demo")
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="A port of your choice (default: any free one).")
+@profile_option
 @json_option
-def serve(scenario: str, port: int, json_file: str | None) -> int:
+def serve(scenario: str, port: int, profile: str | None, json_file: str | None) -> int:
     """Serve one scenario (or the demo model) to any client, and report on what it did when interrupted (Ctrl-C)."""
     from compare.serve import serve_client
 
     with loopback_only():
         # Standard output is the report's alone when it goes there as JSON.
-        result = serve_client(scenario, port, lambda text: click.echo(text, err=json_file == "-"))
+        result = serve_client(
+            scenario, port, lambda text: click.echo(text, err=json_file == "-"), profile_named(profile)
+        )
     return deliver([result], json_file, {result.name})
+
+
+@commands.command(epilog=DRILL_EPILOG)
+@click.argument("scenario", default="drill-a-long-call", metavar="[NAME|FILE]")
+@lanes_option
+@click.option(
+    "--by", type=click.Choice(["byte", "chunk"]), default="byte", show_default=True, help="Where to break off."
+)
+@click.option("--every", default=1, metavar="N", type=click.IntRange(1), help="Take each N-th of these places only.")
+@json_option
+def drill(scenario: str, lanes: str, by: str, every: int, json_file: str | None) -> int:
+    """Break off a reply with tool calls at each place, in both modes, and show which beginnings of it run a tool."""
+    from compare.broken_replies import kinds_of
+    from compare.comparison import task_of
+    from compare.drill import runs_of, strips_of
+    from compare.drill_report import drill_report
+    from compare.lanes import load_lanes
+    from compare.terminal.drill import render_drill
+
+    chosen, started = choose([scenario]), time.perf_counter()
+    if len(chosen) > 1:
+        raise click.BadParameter(f"{scenario} holds {len(chosen)} scenarios; name one of them", param_hint="NAME|FILE")
+    kinds, loaded = kinds_of(chosen[0], by, every), load_lanes(lanes)
+    with loopback_only(), counting("drilling", runs_of(kinds, loaded)) as step:
+        strips = strips_of(kinds, loaded, task_of(chosen[0], "plain"), step)
+    data = drill_report(chosen[0], by, every, strips, time.perf_counter() - started)
+    written(data, json_file, lambda: render_drill(data))
+    return SURPRISED if data["summary"]["ran_from_a_part"] else AS_EXPECTED
 
 
 @commands.command("accept")
@@ -122,7 +211,8 @@ def accept_scenarios(scenarios: Sequence[str], lanes: str) -> int:
     with loopback_only():
         loaded = load_lanes(lanes)
         for scenario in progress(choose(scenarios)):
-            if accept(scenario, compare_scenario(scenario, loaded)):
+            runs = [compare_scenario(scenario, loaded, mode) for mode in named("both", scenario)]
+            if accept(scenario, runs):
                 click.echo(f"written: {scenario.path}")
     return AS_EXPECTED
 
@@ -137,6 +227,20 @@ def choose(arguments: Sequence[str]) -> "list[Scenario]":
     return list(found.values())
 
 
+def profile_named(argument: str | None) -> "Profile | None":
+    """The profile that the option names, if it was given. Raises ProfileError."""
+    from compare.profiles import find_profile
+
+    return find_profile(argument) if argument else None
+
+
+def named(modes: str, scenario: "Scenario") -> list[str]:
+    """The modes that the option means, among those that the scenario has."""
+    from compare.modes import MODES
+
+    return [mode for mode in MODES if modes in ("both", mode) and mode in scenario.modes]
+
+
 def progress(scenarios: "Sequence[Scenario]") -> "Iterator[Scenario]":
     """The scenarios one by one, with a bar on standard error where that is a terminal."""
     if not sys.stderr.isatty() or len(scenarios) < 2:
@@ -146,6 +250,16 @@ def progress(scenarios: "Sequence[Scenario]") -> "Iterator[Scenario]":
         scenarios, label="comparing", file=sys.stderr, item_show_func=lambda one: one.name if one else ""
     ) as steps:
         yield from steps
+
+
+@contextlib.contextmanager
+def counting(label: str, total: int) -> Iterator[Callable[[], object]]:
+    """A function to call after each of `total` steps, which moves a bar on standard error where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
+        yield lambda: bar.update(1)
 
 
 @contextlib.contextmanager
@@ -167,17 +281,24 @@ def loopback_only() -> Iterator[None]:
 
 def deliver(results: "Sequence[Comparison]", json_file: str | None, detail: set[str]) -> int:
     """Write the report where it is wanted; returns the exit code."""
-    from compare.report import report, to_json
+    from compare.report import report
     from compare.terminal import render
 
     data = report(results)
+    written(data, json_file, lambda: render(data, detail))
+    return AS_EXPECTED if not data["summary"]["unexpected"] else SURPRISED
+
+
+def written(data: dict[str, Any], json_file: str | None, render: Callable[[], object]) -> None:
+    """Write a report as JSON where that is wanted, and to the terminal unless the JSON goes there."""
+    from compare.report import to_json
+
     if json_file == "-":
         click.echo(to_json(data))
-    else:
-        if json_file is not None:
-            Path(json_file).write_text(to_json(data) + "\n", encoding="utf-8")
-        render(data, detail)
-    return AS_EXPECTED if not data["summary"]["unexpected"] else SURPRISED
+        return
+    if json_file is not None:
+        Path(json_file).write_text(to_json(data) + "\n", encoding="utf-8")
+    render()
 
 
 def main() -> None:
@@ -189,13 +310,14 @@ def guarded(command: Callable[[], Any]) -> int:
     """The exit code of a command, whatever happens in it."""
     from compare.lanes import LaneError
     from compare.scenario import ScenarioError
+    from protocol.profile import ProfileError
 
     try:
         code = command()
     except click.ClickException as error:
         error.show()
         return WRONG_USE
-    except (LaneError, ScenarioError, OSError) as error:
+    except (LaneError, ProfileError, ScenarioError, OSError) as error:
         if isinstance(error, BrokenPipeError):  # the reader of our output has left, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return AS_EXPECTED

@@ -8,10 +8,13 @@ from compare.findings import BETWEEN_LANES, INFO, Finding
 from compare.judge import Judged, judge
 from compare.known import always_expected
 from compare.lanes import Lane
+from compare.modes import PLAIN, STREAM, Across, across
+from compare.profiles import enforcing
 from compare.rows import DIFFERENT, EQUIVALENT, SAME, Row, align
 from compare.runner import Task, run_lane
 from compare.scenario import Expectation, Scenario
 from compare.server import Backend
+from protocol.profile import Profile, profile
 
 
 @dataclass
@@ -19,7 +22,8 @@ class Comparison:
     """The lanes on one prompt.
 
     `surprises` lists for each lane what was not expected, and what was and did not come. `expected` is false where
-    nothing was expected at all, as for a prompt of the user's.
+    nothing was expected at all, as for a prompt of the user's. `profile` names the provider whose rules the model
+    server enforced, if it did.
     """
 
     name: str
@@ -31,23 +35,65 @@ class Comparison:
     verdict: str
     surprises: dict[str, list[str]]
     expected: bool
+    profile: str = ""
+
+    @property
+    def mode(self) -> str:
+        """How the model's replies came."""
+        return STREAM if self.task.stream else PLAIN
 
 
-def compare_scenario(scenario: Scenario, lanes: Sequence[Lane]) -> Comparison:
-    """Run a scenario through the lanes, each against a server of its own, and compare."""
-    task = Task(scenario.prompt, scenario.model, scenario.system, scenario.max_rounds, scenario.workspace)
+def compare_scenario(
+    scenario: Scenario, lanes: Sequence[Lane], mode: str = PLAIN, enforced: Profile | None = None
+) -> Comparison:
+    """Run a scenario through the lanes in one mode, each against a server of its own, and compare.
+
+    With a profile enforced, the server refuses what that provider would; then nothing is expected.
+    """
+    task = task_of(scenario, mode)
+    # What is refused uses up no reply, so that requests and replies cannot be counted against each other then.
+    scripted = None if enforced else len(scenario.replies)
 
     def backend() -> Backend:
-        return script(scenario.replies, scenario.model)
+        return enforced_or_not(script(scenario.replies, scenario.model), enforced)
 
-    runs = [judge(run_lane(lane, task, backend()), len(scenario.replies)) for lane in lanes]
-    return compare(scenario.name, scenario.title, scenario.teaches, task, runs, scenario.expected)
+    runs = [judge(run_lane(lane, task, backend()), scripted, watched(scenario, enforced)) for lane in lanes]
+    expected = None if enforced else lambda lane: scenario.expected(lane, mode)
+    return compare(scenario.name, scenario.title, scenario.teaches, task, runs, expected, enforced)
 
 
-def compare_prompt(task: Task, lanes: Sequence[Lane]) -> Comparison:
+def enforced_or_not(backend: Backend, enforced: Profile | None) -> Backend:
+    """The backend, behind the profile's rules where they are enforced."""
+    return enforcing(backend, enforced) if enforced else backend
+
+
+def watched(scenario: Scenario | None, enforced: Profile | None) -> list[Profile]:
+    """The profiles whose breaches are findings, besides OpenAI's."""
+    named = [profile(name) for name in scenario.profiles] if scenario else []
+    return [*named, *([enforced] if enforced else [])]
+
+
+def task_of(scenario: Scenario, mode: str) -> Task:
+    """What a scenario asks of a lane, in one of its modes."""
+    return Task(
+        scenario.prompt,
+        scenario.model,
+        scenario.system,
+        scenario.max_rounds,
+        scenario.workspace,
+        stream=mode == STREAM,
+        timeout=scenario.timeout,
+        write=scenario.write,
+    )
+
+
+def compare_prompt(task: Task, lanes: Sequence[Lane], enforced: Profile | None = None) -> Comparison:
     """Run a prompt of the user's through the lanes, with the demo model; nothing is expected, so nothing surprises."""
-    runs = [judge(run_lane(lane, task, demo_model)) for lane in lanes]
-    return compare("ask", task.prompt, "", task, runs, None)
+    runs = [
+        judge(run_lane(lane, task, enforced_or_not(demo_model, enforced)), None, watched(None, enforced))
+        for lane in lanes
+    ]
+    return compare("ask", task.prompt, "", task, runs, None, enforced)
 
 
 def compare(
@@ -57,6 +103,7 @@ def compare(
     task: Task,
     lanes: list[Judged],
     expected: Callable[[str], Expectation] | None,
+    enforced: Profile | None = None,
 ) -> Comparison:
     """Lay judged runs of one task side by side. With one lane, the rows compare nothing and the findings speak."""
     rows = align(lanes)
@@ -74,12 +121,27 @@ def compare(
     parted = any(outcome(lane) != outcome(first) for lane in lanes)
     verdict = DIFFERENT if parted or DIFFERENT in verdicts else EQUIVALENT if EQUIVALENT in verdicts else SAME
     surprises = {lane.run.lane: surprises_of(lane, expected(lane.run.lane)) if expected else [] for lane in lanes}
-    return Comparison(name, title, teaches, task, lanes, rows, verdict, surprises, expected is not None)
+    name_of_profile = enforced.name if enforced else ""
+    return Comparison(
+        name, title, teaches, task, lanes, rows, verdict, surprises, expected is not None, name_of_profile
+    )
 
 
 def outcome(lane: Judged) -> tuple[str, set[str]]:
     """How a lane ended, and what was found in it that is more than cosmetic."""
     return lane.observed, {one.key for one in lane.findings if one.severity != INFO and one.kind not in BETWEEN_LANES}
+
+
+def across_modes(comparisons: Sequence[Comparison]) -> list[Across]:
+    """Each lane against itself, on each scenario that ran in both modes."""
+    by_mode = {(one.name, one.mode): one for one in comparisons}
+    pairs = [(one, by_mode.get((one.name, STREAM))) for one in comparisons if one.mode == PLAIN]
+    return [
+        across(plain.name, lane, other)
+        for plain, stream in pairs
+        if stream is not None
+        for lane, other in zip(plain.lanes, stream.lanes, strict=True)
+    ]
 
 
 def first_content(row: Row, lane: str) -> object:
@@ -92,7 +154,7 @@ def surprises_of(lane: Judged, expectation: Expectation) -> list[str]:
     """What is not as expected of this lane, in words."""
     wanted = set(expectation.findings)
     if lane.told.turns:
-        wanted |= set(always_expected(lane.run.lane))
+        wanted |= set(always_expected(lane.run.lane, lane.run.task.stream))
     came = {finding.key for finding in lane.findings if finding.kind not in BETWEEN_LANES}
     out = []
     if lane.observed != expectation.stop:

@@ -52,7 +52,9 @@ def elsewhere(run: Run, request: Request) -> Iterator[Finding]:
 
 def one_envelope(run: Run, envelope: dict[str, Any], request: int) -> Iterator[Finding]:
     """The findings about one envelope."""
-    given = {"model": run.task.model, "tools": run.tools}
+    given: dict[str, Any] = {"model": run.task.model, "tools": run.tools}
+    if run.task.stream:
+        given["stream"] = True
     gathered: dict[str, list[Difference]] = {}
     for difference in differences(given, envelope, "$", "", Diff()):
         path = difference.path.removeprefix("$.")

@@ -1,27 +1,31 @@
 """One run judged: what the lane did with the model's replies, each difference a finding."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from compare.back import as_finding, findings_of
 from compare.calls import Call, calls_of, usable
 from compare.diff import message_differences
 from compare.envelope import envelope_findings
 from compare.findings import Finding
+from compare.profiles import refusals
 from compare.runner import Execution, Run
 from compare.server import Exchange
 from compare.stops import claim_findings, observed_stop
 from compare.turns import Conversation, Turn, conversation
 from protocol import opening
-from protocol.profile import OPENAI, check, last_turn
+from protocol.profile import Profile
+from protocol.rules import Breach
 
 
 @dataclass
 class Judged:
-    """A run with what the judge made of it. `tolerances` maps the index of a message to the tolerances it needed."""
+    """A run with what the judge made of it. `tolerances` maps the index of a message to the tolerances it needed.
+
+    `refused_by` maps each provider profile whose breaches are no findings to its first breach, "rule at path".
+    """
 
     run: Run
     told: Conversation
@@ -29,12 +33,14 @@ class Judged:
     observed: str
     findings: list[Finding]
     tolerances: dict[int, list[str]]
+    refused_by: dict[str, str]
 
 
-def judge(run: Run, scripted: int | None = None) -> Judged:
+def judge(run: Run, scripted: int | None = None, profiles: Sequence[Profile] = ()) -> Judged:
     """Judge one run on its own, against what the model said.
 
-    `scripted` is the number of replies that the script had, where there was a script.
+    `scripted` is the number of replies that the script had, where there was a script. What `profiles` would refuse
+    is found as what OpenAI would.
     """
     told = conversation(run.exchanges)
     calls = [calls_of(turn) for turn in told.turns]
@@ -51,11 +57,12 @@ def judge(run: Run, scripted: int | None = None) -> Judged:
             tolerances[turn.end] = taken
     if told.turns and told.turns[-1].reply is not None:
         found += _left_open(run, told.turns[-1], calls[-1])
-    found += _refusals(run, told)
+    refused, refused_by = refusals(told, profiles)
+    found += [_refusal(run, number, breach) for number, breach in refused]
     found += _script(run, told, scripted)
     found += envelope_findings(run, told)
     found += claim_findings(run, told, observed)
-    return Judged(run, told, [call for turn in calls for call in turn], observed, found, tolerances)
+    return Judged(run, told, [call for turn in calls for call in turn], observed, found, tolerances, refused_by)
 
 
 def uses_of(run: Run, told: Conversation) -> tuple[list[list[Execution]], list[Execution]]:
@@ -113,19 +120,10 @@ def _left_open(run: Run, turn: Turn, calls: list[Call]) -> Iterator[Finding]:
         yield Finding("unanswered-call", run.lane, call.path, turn.number, call.id, None, "the run ended with it open")
 
 
-def _refusals(run: Run, told: Conversation) -> Iterator[Finding]:
-    messages: list[Any] = []
-    seen = set()
-    for turn in told.turns:
-        del messages[turn.start :]
-        start = last_turn(messages)
-        messages += turn.sent
-        for breach in check(messages, OPENAI, start):
-            rule = f"{breach.rule.provider}:{breach.rule.id}"
-            if (rule, breach.path) not in seen:
-                seen.add((rule, breach.path))
-                note = f"{breach.rule.provider} answers {breach.rule.status}: {breach.rule.demands}; {breach.text}"
-                yield Finding("would-be-refused", run.lane, breach.path, turn.number, None, None, note, rule=rule)
+def _refusal(run: Run, number: int, breach: Breach) -> Finding:
+    rule = breach.rule
+    note = f"{rule.provider} answers {rule.status}: {rule.demands}; {breach.text}"
+    return Finding("would-be-refused", run.lane, breach.path, number, None, None, note, rule=rule.name)
 
 
 def _script(run: Run, told: Conversation, scripted: int | None) -> Iterator[Finding]:

@@ -12,9 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from compare.calls import Call
-from compare.comparison import Comparison
+from compare.comparison import Comparison, across_modes
 from compare.findings import CLASSES, Finding
 from compare.judge import Judged
+from compare.modes import MODES, Across
 from compare.replies import compact
 from compare.rows import DIFFERENT, EQUIVALENT, SAME, VERDICTS, Cell, Row
 from compare.server import Exchange
@@ -55,7 +56,8 @@ def report(comparisons: Sequence[Comparison]) -> dict[str, Any]:
             "verdicts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
         },
         "comparisons": [comparison_data(one) for one in comparisons],
-        "volatile": {"runs": [volatile(one.name, lane) for one in comparisons for lane in one.lanes]},
+        "modes": [across_data(one) for one in across_modes(comparisons)],
+        "volatile": {"runs": [volatile(one, lane) for one in comparisons for lane in one.lanes]},
     }
 
 
@@ -71,6 +73,8 @@ def comparison_data(one: Comparison) -> dict[str, Any]:
     """One comparison."""
     return {
         "name": one.name,
+        "mode": one.mode,
+        "profile": one.profile or None,
         "title": one.title,
         "teaches": one.teaches,
         "prompt": one.task.prompt,
@@ -82,6 +86,17 @@ def comparison_data(one: Comparison) -> dict[str, Any]:
         "lanes": [lane_data(lane, one.surprises[lane.run.lane]) for lane in one.lanes],
         "envelope": envelope_lines(one.lanes),
         "rows": [row_data(row) for row in one.rows],
+    }
+
+
+def across_data(one: Across) -> dict[str, Any]:
+    """One lane on one scenario, in both modes."""
+    sides = zip(MODES, one.stops, one.ran, one.only, strict=True)
+    return {
+        "name": one.name,
+        "lane": one.lane,
+        "differs": one.differs,
+        **{mode: {"stop": stop, "ran": ran, "only": only} for mode, stop, ran, only in sides},
     }
 
 
@@ -106,6 +121,7 @@ def lane_data(lane: Judged, surprises: list[str]) -> dict[str, Any]:
         "problem": lane.told.turns[-1].problem if lane.told.turns else "",
         "raised": None if raised is None else f"{type(raised).__name__}: {raised}",
         "findings": [finding_data(finding) for finding in lane.findings],
+        "refused_by": lane.refused_by,
         "calls": [call_data(call) for call in lane.calls],
         "surprises": surprises,
         "exchanges": [exchange_data(exchange) for exchange in lane.run.exchanges],
@@ -232,14 +248,15 @@ def alike(values: Sequence[Any]) -> str:
     return EQUIVALENT if all(equal(value, values[0]) for value in values) else DIFFERENT
 
 
-def volatile(name: str, lane: Judged) -> dict[str, Any]:
+def volatile(one: Comparison, lane: Judged) -> dict[str, Any]:
     """What no two runs have in common: port and times, in seconds."""
     return {
-        "comparison": name,
+        "comparison": one.name,
+        "mode": one.mode,
         "lane": lane.run.lane,
         "port": lane.run.port,
         "seconds": round(lane.run.seconds, 6),
-        "requests": [[round(one.received, 6), round(one.answered, 6)] for one in lane.run.exchanges],
+        "requests": [[round(each.received, 6), round(each.answered, 6)] for each in lane.run.exchanges],
         "tools": [round(use.seconds, 6) for use in lane.run.executions],
     }
 

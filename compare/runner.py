@@ -24,7 +24,8 @@ class Task:
     """What a lane is asked to do.
 
     `workspace` maps relative file names to the texts that its tools find, in a new folder; with `root`, the tools see
-    that folder instead.
+    that folder instead. `write` offers the tool that writes there. `stream` asks for the model's replies as streams;
+    `timeout` is in seconds, for one of them.
     """
 
     prompt: str
@@ -33,6 +34,9 @@ class Task:
     max_rounds: int = 8
     workspace: dict[str, str] | None = None
     root: Path | None = None
+    stream: bool = False
+    timeout: float = 60.0
+    write: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLIN
     executions: list[Execution] = []
     with tempfile.TemporaryDirectory(prefix="diptych-") as folder, ModelServer(backend, task.model) as server:
         write_workspace(Path(folder), task.workspace or {})
-        tools = [recorded(tool, server, executions) for tool in standard_tools(task.root or folder)]
+        tools = [recorded(tool, server, executions) for tool in standard_tools(task.root or folder, task.write)]
         outcome = Outcome()
         started = time.perf_counter()
         # A daemon thread, so that a lane that never ends cannot keep the judge.
@@ -126,7 +130,9 @@ def call(lane: Lane, task: Task, tools: Sequence[Tool], base_url: str, outcome: 
             api_key=API_KEY,
             system=task.system,
             max_rounds=task.max_rounds,
-            timeout=60.0,
+            timeout=task.timeout,
+            # Only where it is asked for, so that a lane that knows no streams runs without.
+            **({"stream": True} if task.stream else {}),
         )
         outcome.messages, outcome.stop = checked(returned, lane.name)
     except BaseException as error:  # noqa: BLE001 # a lane that raises is a result

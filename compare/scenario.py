@@ -6,10 +6,13 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compare.replies import Scripted
+from compare.expectation import Expectation, read_expectations
+from compare.modes import MODES, PLAIN, STREAM
+from compare.replies import Scripted, ScriptedStream
 from compare.scenario_replies import read_replies
+from compare.scenario_streams import seconds
 from compare.toml_table import ScenarioError, Table, either, read_toml, scenario_error
-from protocol.stop import STOP_REASONS
+from protocol.profile import profile_names
 
 __all__ = ["Expectation", "Scenario", "ScenarioError", "catalogue", "find", "load"]
 
@@ -23,28 +26,28 @@ _FILE_KEYS = [
     "system",
     "max_rounds",
     "model",
+    "modes",
+    "timeout",
     "stands_for",
     "workspace",
+    "write",
+    "profiles",
     "reply",
     "expect",
+    "expect_stream",
 ]
 _ISSUE = re.compile(r"[\w.-]+/[\w.-]+#[0-9]+")
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """How a run is expected to end, and the findings ("class place") that it is expected to give."""
-
-    stop: str
-    findings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Scenario:
     """One prompt, the model's replies to it in order, and what is expected of each lane.
 
-    `workspace` maps a relative file name to its text. `expect` maps the name of a lane to what is expected of
-    it, and "" to what is expected of every lane that is not named.
+    `workspace` maps a relative file name to its text; `write` offers the tool that writes there. `profiles` names
+    those, besides OpenAI's, whose refusals are findings. `expect` maps the name of a lane to what is expected of it,
+    and "" to what is expected of every lane that is not named; `expect_stream` does so for the mode "stream", where it
+    differs. `modes` are the modes in which the scenario runs; `timeout` is in seconds, what a lane is given for one
+    reply.
     """
 
     name: str
@@ -59,10 +62,22 @@ class Scenario:
     model: str = "scripted-model"
     stands_for: tuple[str, ...] = ()
     workspace: dict[str, str] = field(default_factory=dict)
+    write: bool = False
+    profiles: tuple[str, ...] = ()
 
-    def expected(self, lane_name: str) -> Expectation:
-        """What is expected of this lane: its own table where it has one, else the scenario's default."""
-        return self.expect.get(lane_name, self.expect[""])
+    modes: tuple[str, ...] = MODES
+    timeout: float = 60.0
+    expect_stream: dict[str, Expectation] = field(default_factory=dict)
+
+    def expected(self, lane_name: str, mode: str = PLAIN) -> Expectation:
+        """What is expected of this lane: its own table where it has one, else the scenario's default.
+
+        In the mode "stream", both are looked for in `expect_stream` first.
+        """
+        for expect in (self.expect_stream, self.expect) if mode == STREAM else (self.expect,):
+            if (found := expect.get(lane_name, expect.get(""))) is not None:
+                return found
+        raise KeyError(lane_name)  # not for a scenario that was loaded: its `expect` has a default
 
 
 def catalogue() -> list[Path]:
@@ -92,13 +107,20 @@ def find(argument: str) -> list[Scenario]:
 def load(path: Path | str) -> Scenario:
     """The scenario in one TOML file; its name is the file's, without the ending.
 
-    A `[[reply]]` has one of four forms:
+    A `[[reply]]` has one of these forms:
     - `content` and/or `tool_calls`, a list of `id`, `name`, `arguments` (exact strings); an `id` left out is
       left out of the message; content left out beside calls is null, as OpenAI sends it;
     - `message`, the exact JSON text, for what the first form cannot say: null, extra keys, other types;
     - `status`, `headers`, `body` (the exact text), for what goes beyond the message: `finish_reason` null,
       `choices` empty or missing, an error object with status 200, HTML with status 502;
-    - `close = true`: the connection is closed without a reply.
+    - `close = true`: the connection is closed without a reply;
+    - `stream`, a list of items, alone or beside one of the first three, which is then the reply where no stream is
+      asked for; without it, a stream is made of the first two, and the third is sent as it is.
+    An item of a stream has one of `delta` (a table) with or without `finish_reason`, `finish_reason` alone, `chunk`
+    (the exact JSON text of one), `data` (the exact text of one event), `text` and `base64` (exact bytes), and may have
+    `pause`, in seconds, before it. How a stream, or the body of the third form, goes out is said by `split` (re-cut
+    into so many bytes), `cut` (only so many bytes), `drip` (seconds before each piece), `ending` ("cut", "reset",
+    "stall") and `stall_limit` (seconds).
     Beside the first two, `finish_reason` is "tool_calls" where there are calls and "stop" where there are
     none, and `usage` a small fixed one, unless they are given.
 
@@ -110,20 +132,27 @@ def load(path: Path | str) -> Scenario:
     rounds = top.get("max_rounds", int)
     if rounds is not None and rounds < 1:
         raise top.wrong(f"max_rounds is {rounds}, but the model needs at least 1 round")
-    return Scenario(
+    scenario = Scenario(
         name=path.stem,
         path=path,
         title=_sentence(top, "title"),
         teaches=_sentence(top, "teaches"),
         prompt=top.text("prompt"),
         replies=read_replies(top),
-        expect=_expectations(top),
+        expect=read_expectations(top, "expect"),
         system=top.get("system", str),
         max_rounds=8 if rounds is None else rounds,
         model=top.text("model", "scripted-model"),
         stands_for=_issues(top),
         workspace=_workspace(top),
+        write=top.get("write", bool) or False,
+        profiles=_profiles(top),
+        modes=_modes(top),
+        timeout=_timeout(top),
+        expect_stream=read_expectations(top, "expect_stream", default=False),
     )
+    _check_modes(top, scenario)
+    return scenario
 
 
 def _load_folder(folder: Path) -> list[Scenario]:
@@ -151,6 +180,14 @@ def _issues(top: Table) -> tuple[str, ...]:
         if not _ISSUE.fullmatch(issue):
             raise top.wrong(f"'stands_for' holds {issue!r}; name a public issue as \"owner/repository#123\"")
     return issues
+
+
+def _profiles(top: Table) -> tuple[str, ...]:
+    names = top.strings("profiles")
+    for name in names:
+        if name not in profile_names():
+            raise top.wrong(f"'profiles' holds {name!r}; the profiles are {', '.join(profile_names())}")
+    return names
 
 
 def _workspace(top: Table) -> dict[str, str]:
@@ -181,27 +218,25 @@ def _file_text(workspace: Table, name: str) -> str:
     return text * times
 
 
-def _expectations(top: Table) -> dict[str, Expectation]:
-    table = top.inner("expect", top.need("expect", dict))
-    lanes = {name: value for name, value in table.values.items() if name not in ("stop", "findings")}
-    for name, value in lanes.items():
-        if type(value) is not dict:
-            table.only(("stop", "findings"), f"the table of a lane is written [expect.{name}]")
-    expect = {"": _expectation(table)}
-    for name, value in lanes.items():
-        lane = top.inner(f"expect.{name}", value)
-        lane.only(
-            ("stop", "findings"),
-            f'a lane with a dot in its name is quoted: [expect."{name}.{next(iter(value), "")}"]',
-        )
-        expect[name] = _expectation(lane)
-    return expect
+def _modes(top: Table) -> tuple[str, ...]:
+    modes = top.strings("modes")
+    for mode in modes:
+        if mode not in MODES:
+            raise top.wrong(f"'modes' holds {mode!r}; the modes are {either(list(MODES))}")
+    return tuple(mode for mode in MODES if mode in modes) or MODES
 
 
-def _expectation(table: Table) -> Expectation:
-    stop = table.need("stop", str)
-    if stop not in STOP_REASONS:
-        near = difflib.get_close_matches(stop, STOP_REASONS, n=1)
-        mend = f"did you mean {either(near)}?" if near else f"the words are {', '.join(STOP_REASONS)}"
-        raise table.wrong(f"{stop!r} is not a stop reason; {mend}")
-    return Expectation(stop, table.strings("findings"))
+def _timeout(top: Table) -> float:
+    value = seconds(top, "timeout")
+    if value == 0:
+        raise top.wrong("timeout is 0, but a reply takes some time")
+    return 60.0 if value is None else value
+
+
+def _check_modes(top: Table, scenario: Scenario) -> None:
+    """Refuse what does not go with the modes in which the scenario runs."""
+    if STREAM not in scenario.modes and scenario.expect_stream:
+        raise top.wrong("'expect_stream' is for a scenario that runs in the mode 'stream'")
+    for number, reply in enumerate(scenario.replies, start=1):
+        if PLAIN in scenario.modes and isinstance(reply, ScriptedStream) and reply.plain is None:
+            raise top.wrong(f'reply {number} is a stream alone; give it content, or write modes = ["stream"]')

@@ -4,22 +4,27 @@ import re
 from typing import Any
 
 from compare.replies import (
+    AT_ONCE,
     DEFAULT_USAGE,
     Scripted,
     ScriptedBody,
     ScriptedClose,
     ScriptedMessage,
+    ScriptedStream,
+    Sending,
     check_json,
     compact,
 )
+from compare.scenario_streams import SENDING_KEYS, read_items, read_sending
 from compare.toml_table import Table
 
 # Each form of a reply: the keys that tell it apart, and the keys that may stand beside them.
 _FORMS = (
-    (("content", "tool_calls"), ("finish_reason", "usage")),
-    (("message",), ("finish_reason", "usage")),
-    (("status",), ("headers", "body")),
+    (("content", "tool_calls"), ("finish_reason", "usage", "stream", *SENDING_KEYS)),
+    (("message",), ("finish_reason", "usage", "stream", *SENDING_KEYS)),
+    (("status",), ("headers", "body", "stream", *SENDING_KEYS)),
     (("close",), ()),
+    (("stream",), SENDING_KEYS),
 )
 _REPLY_KEYS = tuple(dict.fromkeys(key for form in _FORMS for keys in form for key in keys))
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -39,7 +44,7 @@ def _reply(table: Table) -> Scripted:
     table.only(_REPLY_KEYS)
     forms = [(marks, beside) for marks, beside in _FORMS if any(key in table.values for key in marks)]
     if not forms:
-        raise table.wrong("says nothing; give it content or tool_calls, message, status, or close = true")
+        raise table.wrong("says nothing; give it content or tool_calls, message, status, or close = true; or a stream")
     marks, beside = forms[0]
     for key in table.values:
         if key not in marks + beside:
@@ -49,11 +54,19 @@ def _reply(table: Table) -> Scripted:
         if table.need("close", bool):
             return ScriptedClose()
         raise table.wrong("close is false; leave it out, or write close = true")
+    sending = read_sending(table)
+    if "stream" not in table.values:
+        return _plain(table, marks, sending)
+    plain = None if "stream" in marks else _plain(table, marks, AT_ONCE)
+    return ScriptedStream(read_items(table), plain, sending)
+
+
+def _plain(table: Table, marks: tuple[str, ...], sending: Sending) -> ScriptedMessage | ScriptedBody:
     if "status" in marks:
-        return _body(table)
+        return _body(table, sending)
     message, default = _exact_message(table) if "message" in marks else _composed_message(table)
     finish_reason = table.get("finish_reason", str)
-    return ScriptedMessage(message, default if finish_reason is None else finish_reason, _usage(table))
+    return ScriptedMessage(message, default if finish_reason is None else finish_reason, _usage(table), sending)
 
 
 def _composed_message(table: Table) -> tuple[str, str]:
@@ -95,7 +108,7 @@ def _usage(table: Table) -> dict[str, Any]:
     return DEFAULT_USAGE if usage is None else usage
 
 
-def _body(table: Table) -> ScriptedBody:
+def _body(table: Table, sending: Sending) -> ScriptedBody:
     status, body = table.need("status", int), table.get("body", str) or ""
     if not 200 <= status <= 599:
         raise table.wrong(f"status is {status}; a final HTTP status is a number from 200 to 599")
@@ -109,4 +122,4 @@ def _body(table: Table) -> ScriptedBody:
             raise table.wrong(f"headers: {name!r} is the server's to send; leave it out")
         if type(value) is not str or not _HEADER_VALUE.fullmatch(value):
             raise table.wrong(f'headers: {name!r} must be a string of printable ASCII: {name} = "..."')
-    return ScriptedBody(status, tuple(headers.items()), body)
+    return ScriptedBody(status, tuple(headers.items()), body, sending)

@@ -8,25 +8,27 @@ from contextlib import contextmanager
 from typing import Any
 
 from compare.backends import demo_model, script
-from compare.comparison import Comparison, compare
+from compare.comparison import Comparison, compare, enforced_or_not, watched
 from compare.judge import judge
 from compare.runner import API_KEY, Run, Task
 from compare.scenario import Scenario, ScenarioError, find
 from compare.server import ModelServer
+from protocol.profile import Profile
 
 CLIENT = "client"
 DEMO = "demo"
 
 
-def serve_client(name: str, port: int, say: Callable[[str], Any]) -> Comparison:
+def serve_client(name: str, port: int, say: Callable[[str], Any], enforced: Profile | None = None) -> Comparison:
     """Serve until interrupted (SIGINT or SIGTERM), then judge by the wire alone.
 
     `name` is a scenario's name or file, or `demo` for the demo model. What to point the client at goes to `say`.
+    With a profile enforced, the server refuses what that provider would; then nothing is expected.
     Raises ScenarioError, and OSError in one line for a port that is taken.
     """
     scenario = None if name == DEMO else one_of(name)
     task = task_of(scenario)
-    backend = demo_model if scenario is None else script(scenario.replies, scenario.model)
+    backend = enforced_or_not(demo_model if scenario is None else script(scenario.replies, scenario.model), enforced)
     started = time.perf_counter()
     with interrupted() as stop, ModelServer(backend, task.model, port) as server:
         say(f"OPENAI_BASE_URL={server.base_url}\nOPENAI_API_KEY={API_KEY}\nOPENAI_MODEL={task.model}")
@@ -36,10 +38,11 @@ def serve_client(name: str, port: int, say: Callable[[str], Any]) -> Comparison:
         stop.wait()
         exchanges, seconds = list(server.exchanges), time.perf_counter() - started
         run = Run(CLIENT, task, [], exchanges, [], None, None, None, seconds, server.port, foreign=True)
-    judged = judge(run, len(scenario.replies) if scenario else None)
+    judged = judge(run, len(scenario.replies) if scenario and not enforced else None, watched(scenario, enforced))
     if scenario is None:
-        return compare(DEMO, "The demo model", "", task, [judged], None)
-    return compare(scenario.name, scenario.title, scenario.teaches, task, [judged], scenario.expected)
+        return compare(DEMO, "The demo model", "", task, [judged], None, enforced)
+    expected = None if enforced else scenario.expected
+    return compare(scenario.name, scenario.title, scenario.teaches, task, [judged], expected, enforced)
 
 
 def one_of(name: str) -> Scenario:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from compare.body import Bodies, Body, unread
 from compare.replies import Reply
+from compare.sending import send
 from compare.wire import Received, converse, error_reply, models_reply, to_bytes
 
 
@@ -24,13 +25,20 @@ class Request:
     head: bytes
     body: Body
 
+    @property
+    def streamed(self) -> bool:
+        """Whether it asks for the reply as a stream."""
+        return self.body.envelope is not None and self.body.envelope.get("stream") is True
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Exchange:
     """A request and what was sent back: `sent` is byte for byte, empty where the connection was closed instead.
 
     `received` and `answered` are seconds since the server started. `for_model` says whether the request reached
-    the backend.
+    the backend. Two things are known only when the sending has ended: `chunks` has for each piece of the reply the
+    bytes of the body sent up to its end, and the time when that was done; `client_left` is the time when the client
+    closed, or its run was over, before the end of the reply. `sent` holds also what was not sent for that reason.
     """
 
     request: Request
@@ -39,6 +47,8 @@ class Exchange:
     received: float
     answered: float
     for_model: bool
+    chunks: tuple[tuple[int, float], ...] = ()
+    client_left: float | None = None
 
 
 Backend = Callable[[Request], Reply]
@@ -56,7 +66,7 @@ class ModelServer:
         self._backend, self._model, self._wanted = backend, model, port
         self._bodies, self._lock = Bodies(), threading.Lock()
         self._connections: set[socket.socket] = set()
-        self._closing = False
+        self._closing = threading.Event()
         self._fault: Exception | None = None
         self._started = time.perf_counter()
 
@@ -78,7 +88,7 @@ class ModelServer:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._tcp.shutdown()
         with self._lock:
-            self._closing = True  # a connection whose thread has not begun yet ends itself
+            self._closing.set()  # a connection whose thread has not begun yet ends itself
             for connection in self._connections:
                 with contextlib.suppress(OSError):  # the client may have closed it first
                     connection.shutdown(socket.SHUT_RDWR)
@@ -99,21 +109,35 @@ class ModelServer:
 
     def _connection(self, connection: socket.socket) -> None:
         with self._lock:
-            if self._closing:
+            if self._closing.is_set():
                 return
             self._connections.add(connection)
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            converse(connection, self._answer)
+            converse(connection, lambda received: self._serve(connection, received))
         except OSError:
             return  # the client went away, or said nothing for too long; what it had sent whole is kept
         finally:
             with self._lock:
                 self._connections.discard(connection)
 
-    def _answer(self, received: Received) -> bytes:
-        """Answer one whole request, and keep both; returns the bytes to send."""
-        arrived = time.perf_counter() - self._started
+    def _serve(self, connection: socket.socket, received: Received) -> bool:
+        """Answer one whole request; returns whether the connection goes on."""
+        exchange = self._answer(received)
+        if exchange.reply.close:
+            return False
+        # Outside the lock: a reply may take its time, and another client must not wait for it.
+        exchange.chunks, exchange.client_left = send(
+            connection, exchange.reply, exchange.sent, self._now, self._closing
+        )
+        return exchange.reply.ending == "whole" and exchange.client_left is None
+
+    def _now(self) -> float:
+        return time.perf_counter() - self._started
+
+    def _answer(self, received: Received) -> Exchange:
+        """The reply to one whole request, kept beside it."""
+        arrived = self._now()
         # One request at a time: the numbers, the chain of bodies and the script go by the order of the requests.
         with self._lock:
             refusal = self._refusal(received)
@@ -124,10 +148,10 @@ class ModelServer:
             request = Request(number, received.method, received.target, received.headers, received.head, body)
             reply = refusal or self._ask(request)
             sent = to_bytes(reply, received.last, received.method == "HEAD")
-            answered = time.perf_counter() - self._started
+            exchange = Exchange(request, reply, sent, arrived, self._now(), refusal is None)
             # Kept before it is sent: a client that acts on the answer must find it in the record.
-            self.exchanges.append(Exchange(request, reply, sent, arrived, answered, refusal is None))
-        return sent
+            self.exchanges.append(exchange)
+        return exchange
 
     def _ask(self, request: Request) -> Reply:
         try:

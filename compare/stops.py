@@ -6,7 +6,7 @@ from typing import Any
 from compare.calls import parsed, usable
 from compare.findings import Finding
 from compare.runner import Run
-from compare.turns import Conversation
+from compare.turns import Conversation, Turn
 from compare.values import equal
 from protocol import ending, tool_calls
 
@@ -21,13 +21,24 @@ def observed_stop(run: Run, told: Conversation) -> str:
         return "crash" if run.raised is not None else "connection-error"
     last = told.turns[-1]
     if last.reply is None:
-        return last.stop
+        return "crash" if gave_up_early(run, last) else last.stop
     stop = ending(last.reply, last.finish_reason)
+    if not last.whole and not tool_calls(last.reply):
+        stop = "cut-off"
     if run.raised is not None:
         return "tool-error" if tool_raised(run) else "crash"
     if stop == "unanswered-calls" and len(told.turns) >= run.task.max_rounds:
         return "round-limit"
     return stop
+
+
+def gave_up_early(run: Run, turn: Turn) -> bool:
+    """Whether the lane raised in the middle of a reply for which it had time left: not because it waited too long."""
+    exchange = turn.attempts[-1]
+    if turn.stop != "deadline" or run.raised is None or exchange.client_left is None:
+        return False
+    # A tenth less, because the lane's clock and ours are not read at the same moments.
+    return exchange.client_left - exchange.answered < 0.9 * run.task.timeout
 
 
 HOST_LIMITS = ("call-limit", "token-limit", "deadline", "awaiting-approval")
@@ -53,13 +64,14 @@ def tool_raised(run: Run) -> bool:
 
 def claim_findings(run: Run, told: Conversation, observed: str) -> Iterator[Finding]:
     """Where what the lane returned is not what crossed the wire: the stop reason, the first message that differs."""
-    if run.stop is not None and contradicts(run.stop, observed):
+    broke = told.turns[-1].stop if told.turns else ""
+    if run.stop is not None and run.stop != broke and contradicts(run.stop, observed):
         yield Finding("claim-differs", run.lane, "stop", None, observed, run.stop)
     if run.messages is None or not told.turns:
         return
     wire = list(told.messages)
     last = told.turns[-1].reply
-    if last is not None:
+    if last is not None and run.stop != broke:
         wire.append(last)
     unsent = len(tool_calls(last or {}))
     for index, claimed in enumerate(run.messages):
@@ -84,7 +96,7 @@ def agrees(wire: Any, claimed: Any) -> bool:
     """
     if not isinstance(wire, dict) or not isinstance(claimed, dict):
         return False
-    if (wire.get("role") or "assistant") != claimed.get("role"):
+    if (wire.get("role") or "assistant") != (claimed.get("role") or "assistant"):
         return False
     if text_of(wire.get("content")) != text_of(claimed.get("content")):
         return False

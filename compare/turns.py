@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compare.diff import shared
+from compare.heard import heard
 from compare.server import Exchange
-from compare.values import parse
-from protocol import BadReply, read_reply, tool_calls
+from protocol import tool_calls
 
 
 @dataclass
@@ -16,7 +16,9 @@ class Turn:
 
     `sent` are the messages of the request behind the first `start`, which the request before had in the same places;
     `replaced` are those that it had there instead. `reply` is the model's message, or None; then `problem` says what
-    came instead and `stop` is the reason to end a run with. `end` is where the reply belongs: the index behind the
+    came instead and `stop` is the reason to end a run with; beside a reply, `stop` is the reason of a client that
+    noticed only how the sending broke off behind it. A reply is not `whole` when it was a stream that just ended;
+    `deviations` names the rules that were needed to read it. `end` is where the reply belongs: the index behind the
     turn's messages, in the request after it where there is one.
     """
 
@@ -29,6 +31,8 @@ class Turn:
     finish_reason: Any = None
     problem: str = ""
     stop: str = ""
+    whole: bool = True
+    deviations: tuple[str, ...] = ()
     end: int = 0
 
     def __post_init__(self) -> None:
@@ -64,7 +68,7 @@ def again(turn: Turn, exchange: Exchange) -> bool:
     """Whether the exchange is the turn's request once more, after a failure: a retry of the HTTP client."""
     body, last = exchange.request.body, turn.attempts[-1].request.body
     repeats = body.before is last and not body.added
-    return turn.reply is None and (repeats or body.raw() == last.raw())
+    return (turn.reply is None or turn.stop != "") and (repeats or body.raw() == last.raw())
 
 
 def next_turn(told: Conversation, exchange: Exchange) -> Turn:
@@ -104,14 +108,7 @@ def ids_of(message: Any) -> set[str]:
 
 def hear(turn: Turn, exchange: Exchange) -> None:
     """Enter into the turn what the model replied."""
-    reply = exchange.reply
-    turn.reply, turn.finish_reason, turn.problem, turn.stop = None, None, "", ""
-    if reply.close:
-        turn.problem, turn.stop = "the connection was closed without a reply", "connection-error"
-    elif not 200 <= reply.status < 300:
-        turn.problem, turn.stop = f"HTTP {reply.status}", "http-error"
-    else:
-        try:
-            turn.reply, turn.finish_reason = read_reply(reply.body, parse)
-        except BadReply as error:
-            turn.problem, turn.stop = str(error), "bad-reply"
+    came = heard(exchange)
+    turn.reply, turn.finish_reason = came.message, came.finish_reason
+    turn.whole, turn.deviations = came.whole, came.deviations
+    turn.problem, turn.stop = came.problem, came.stop

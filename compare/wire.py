@@ -41,10 +41,11 @@ class Refused(Exception):
         self.reply = error_reply(status, text)
 
 
-def converse(connection: socket.socket, answer: Callable[[Received], bytes]) -> None:
-    """Take requests off the connection and put the answers on it, until one side closes.
+def converse(connection: socket.socket, answer: Callable[[Received], bool]) -> None:
+    """Take requests off the connection until one side closes.
 
-    An empty answer closes the connection. Raises OSError, which TimeoutError is, when the client is gone or silent.
+    `answer` puts the reply on the connection, and says whether it goes on behind it. Raises OSError, which
+    TimeoutError is, when the client is gone or silent.
     """
     connection.settimeout(IDLE)
     rest = b""
@@ -57,9 +58,7 @@ def converse(connection: socket.socket, answer: Callable[[Received], bytes]) -> 
             return
         if received is None:
             return
-        sent = answer(received)
-        connection.sendall(sent)
-        if received.last or not sent:
+        if not answer(received) or received.last:
             return
 
 
@@ -156,23 +155,44 @@ def whole(request: h11.Request, head: bytes, body: bytes, last: bool) -> Receive
 
 
 def to_bytes(reply: Reply, last: bool = False, bodiless: bool = False) -> bytes:
-    """A reply as it goes on the wire; nothing at all for one that closes the connection instead.
+    """A reply as it goes on the wire while the client stays; nothing at all for one that closes the connection instead.
 
     `last` announces that the connection is closed behind it; `bodiless` answers HEAD.
     """
     if reply.close:
         return b""
+    head = head_bytes(reply, last)
+    if bodiless:
+        return head
+    if not reply.pieces:
+        return head + reply.body
+    end = LAST_CHUNK if reply.ending == "whole" else b""
+    return b"".join((head, *(chunk(piece.data) for piece in reply.pieces), end))
+
+
+def head_bytes(reply: Reply, last: bool) -> bytes:
+    """The status line, the header fields and the blank line."""
     try:
         phrase = http.HTTPStatus(reply.status).phrase
     except ValueError:
         phrase = ""
     lines = [f"HTTP/1.1 {reply.status} {phrase}"]
     lines += [f"{name}: {value}" for name, value in reply.headers]
-    if reply.status not in (204, 304):  # RFC 9110, section 8.6: these two have no body to measure
-        lines.append(f"Content-Length: {len(reply.body)}")
+    if reply.pieces:
+        lines.append("Transfer-Encoding: chunked")
+    elif reply.status not in (204, 304):  # RFC 9110, section 8.6: these two have no body to measure
+        lines.append(f"Content-Length: {len(reply.body) if reply.announced is None else reply.announced}")
     if last:
         lines.append("Connection: close")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (b"" if bodiless else reply.body)
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+LAST_CHUNK = b"0\r\n\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    """The data as one HTTP chunk; nothing for no data, because an empty chunk would be the last one."""
+    return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
 
 def error_reply(status: int, text: str) -> Reply:

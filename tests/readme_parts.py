@@ -9,10 +9,11 @@ from pathlib import Path
 
 from compare.findings import CLASSES
 from compare.known import always_expected
+from compare.profiles import rules_of
 from compare.scenario import CATALOGUE_FOLDER, Scenario, catalogue, load
 from compare.tolerances import legend
 from protocol import REPAIRS, STOP_REASONS
-from protocol.profile import OPENAI
+from protocol.profile import profile
 from toolbox.console import exit_status
 
 ROOT = Path(__file__).parent.parent
@@ -116,7 +117,8 @@ def stops_part() -> str:
 
 def rules_part() -> str:
     """The provider's rules."""
-    rows = [(f"`{rule.provider}:{rule.id}`", rule.demands, str(rule.status), rule.source) for rule in OPENAI]
+    rules = rules_of(profile("openai"))
+    rows = [(f"`{rule.name}`", rule.demands, str(rule.status), rule.source) for rule in rules]
     return table(("rule", "what it demands", "answer", "source"), *rows)
 
 

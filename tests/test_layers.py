@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "raw": STDLIB | {"raw", "toolbox", "protocol", "httpx"},
     "lc": STDLIB
     | {"lc", "toolbox", "protocol", "langchain_core", "langchain_openai", "langgraph", "openai", "pydantic"},
-    "compare": STDLIB | {"compare", "toolbox", "protocol", "click", "fastjsonschema", "h11", "rich"},
+    "compare": STDLIB | {"compare", "toolbox", "protocol", "click", "fastjsonschema", "h11", "jsonschema", "rich"},
 }
 
 

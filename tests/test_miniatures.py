@@ -75,7 +75,11 @@ FAULTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "shortens_the_history": ("list-then-read", "changed-value messages[2].content", ()),
     "forgets_the_beginning": ("list-then-read", "lost-field messages[0]", ()),
     "asks_another_model": ("one-call", "changed-value model", ()),
-    "renames_the_model": ("one-call", "renamed-parameter model", ()),
+    "renames_the_model": (
+        "one-call",
+        "renamed-parameter model",
+        ("would-be-refused model openai:request-shape",),
+    ),
     "adds_a_temperature": ("one-call", "added-field temperature", ()),
     "leaves_out_the_tools": ("one-call", "lost-field tools", ()),
     "leaves_out_a_description": ("one-call", "lost-field tools", ()),

@@ -57,6 +57,9 @@ def findings_block(console: Console, lanes: Sequence[dict[str, Any]]) -> Block:
             block += hang(console, head, sentence, console.width)
             for one in found:
                 block += indent(finding_lines(console, one, console.width - 11), 11)
+        if lane["refused_by"]:
+            named = ", ".join(f"{profile} ({breach})" for profile, breach in lane["refused_by"].items())
+            block += hang(console, Text("  · would be refused by: ", "dim"), text(named), console.width)
     return block
 
 

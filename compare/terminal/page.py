@@ -24,7 +24,8 @@ from compare.terminal.layout import (
 )
 from compare.terminal.rows import rows_block
 from compare.terminal.summary import summary_block
-from compare.terminal.surprises import UNEXPECTED, closing_block, surprises, unexpected_block
+from compare.terminal.modes import modes_block
+from compare.terminal.surprises import UNEXPECTED, closing_block, label_of, surprises, unexpected_block
 
 PIPED_WIDTH = 100
 NARROWEST = 40
@@ -33,17 +34,19 @@ LEGEND_LABEL = 26
 
 
 def render(data: dict[str, Any], detail: set[str]) -> None:
-    """Print the report to standard output, and row by row the comparisons that `detail` names (`all`: every one).
+    """Print the report to standard output, and row by row the comparisons that `detail` names (`all`: every one)."""
+    write(data, detail, standard_output())
 
-    Without a terminal, the width is 100 cells unless COLUMNS says another.
-    """
+
+def standard_output() -> Console:
+    """Standard output to print on; where it is no terminal, 100 cells wide unless COLUMNS says another width."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # an encoding without our signs must not end the report
         sys.stdout.reconfigure(errors="backslashreplace")
     console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
     if not sys.stdout.isatty():
         columns = os.environ.get("COLUMNS", "")
         console.width = int(columns) if columns.isascii() and columns.isdigit() and int(columns) else PIPED_WIDTH
-    write(data, detail, console)
+    return console
 
 
 def write(data: dict[str, Any], detail: set[str], console: Console) -> None:
@@ -53,6 +56,7 @@ def write(data: dict[str, Any], detail: set[str], console: Console) -> None:
     put(console, summary_block(console, data))
     if len(data["comparisons"]) > 1 or not shown:  # the details of one alone say it in the same place
         put(console, unexpected_block(console, data))
+    put(console, modes_block(console, data["modes"]))
     for one in shown:
         put(console, comparison_block(console, one, data["legend"]["stops"]))
     put(console, legend_block(console, data, shown))
@@ -77,7 +81,7 @@ def title_block(console: Console, one: dict[str, Any]) -> Block:
     verdict = Text()
     if len(one["lanes"]) > 1:
         verdict = Text.assemble(" ", symbol(one["verdict"]), " ", short(one["verdict"], 12), " ──")
-    name = short(one["name"], console.width - verdict.cell_len - 6, "bold")
+    name = short(label_of(one), console.width - verdict.cell_len - 6, "bold")
     middle = "─" * (console.width - verdict.cell_len - name.cell_len - 4)
     block = [Text(), Text(), Text.assemble(("── ", "dim"), name, " ", (middle, "dim"), verdict)]
     if one["title"] != one["prompt"]:
@@ -85,6 +89,9 @@ def title_block(console: Console, one: dict[str, Any]) -> Block:
     if one["teaches"]:
         block += fold(console, text(one["teaches"]), console.width)
     block.append(Text())
+    if one["profile"]:
+        words = text(f"as {one['profile']}: a request that breaks one of its rules is refused")
+        block += hang(console, Text("server  ", "dim"), words, console.width)
     for label, words in (("system", one["system"]), ("prompt", one["prompt"])):
         if words:
             limit = (console.width - 8) * PROMPT_LINES

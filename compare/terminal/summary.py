@@ -22,7 +22,7 @@ from compare.terminal.layout import (
     text,
     width_of,
 )
-from compare.terminal.surprises import UNEXPECTED
+from compare.terminal.surprises import UNEXPECTED, label_of
 
 WIDE = 140
 """Cells from which on the findings stand beside the stop reasons, and no longer beneath."""
@@ -32,7 +32,7 @@ MARKS = 4  # expected or not, and the verdict, each with a blank
 def summary_block(console: Console, data: dict[str, Any]) -> Block:
     """The table of all comparisons, and beneath it what each line of it would say."""
     everyday, wide = in_every(data), console.width >= WIDE
-    names = ["scenario", *(one["name"] for one in data["comparisons"])]
+    names = ["scenario", *(label_of(one) for one in data["comparisons"])]
     endings = ["stop", *(stops(one["lanes"]).plain for one in data["comparisons"])]
     name = width_of(names, min(console.width // 2 - MARKS, 40)) + 2
     room = (console.width // 2 if wide else console.width) - MARKS - name
@@ -52,7 +52,7 @@ def entry(console: Console, one: dict[str, Any], widths: Sequence[int], everyday
     mark = Text(UNEXPECTED if one["as_expected"] is False else " ", "bold red")
     verdict = Text(" ") if len(one["lanes"]) == 1 else symbol(one["verdict"])
     label = Text.assemble(mark, " ", verdict, " ")
-    name = short(one["name"], widths[1] - 2, "bold" if one["as_expected"] is False else "")
+    name = short(label_of(one), widths[1] - 2, "bold" if one["as_expected"] is False else "")
     columns = [[label], [name], fold(console, stops(one["lanes"]), widths[2] - (2 if len(widths) > 3 else 0))]
     findings: Block = []
     room = widths[3] if len(widths) > 3 else console.width - MARKS - 2

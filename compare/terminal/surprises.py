@@ -12,12 +12,17 @@ UNEXPECTED = "✗"
 INDENT = 4
 
 
+def label_of(one: dict[str, Any]) -> str:
+    """The name of a comparison, with its mode where that is not the usual one."""
+    return str(one["name"]) if one["mode"] == "plain" else f"{one['name']} ({one['mode']})"
+
+
 def unexpected_block(console: Console, data: dict[str, Any]) -> Block:
     """What was not expected, by scenario and lane."""
     unexpected = [one for one in data["comparisons"] if one["as_expected"] is False]
     block: Block = heading("Not as expected") if unexpected else []
     for one in unexpected:
-        block += hang(console, Text(f"{UNEXPECTED} ", "bold red"), text(one["name"], "bold"), console.width)
+        block += hang(console, Text(f"{UNEXPECTED} ", "bold red"), text(label_of(one), "bold"), console.width)
         block += surprises(console, one["lanes"])
     return block
 

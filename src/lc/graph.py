@@ -30,16 +30,20 @@ def run(
     api_key: str,
     system: str | None = None,
     max_rounds: int = 8,
+    stream: bool = False,
     timeout: float = 60.0,
     max_retries: int = 2,
 ) -> tuple[list[Message], str]:
     """Answer the prompt with the model behind `base_url`, which may call the tools for at most `max_rounds` requests.
 
     Returns all messages, as Chat Completions dicts, and the stop reason, a word of `protocol.STOP_REASONS`.
-    `timeout` is in seconds, for each wait on the model server. Progress is logged at level INFO.
+    With `stream` the replies come as Server-Sent Events. `timeout` is in seconds: for one whole reply by hand, for
+    each wait in the framework. Progress is logged at level INFO.
     """
     key = SecretStr(api_key)
-    llm = ChatOpenAI(base_url=base_url, model=model, api_key=key, timeout=timeout, max_retries=max_retries)
+    llm = ChatOpenAI(
+        base_url=base_url, model=model, api_key=key, streaming=stream, timeout=timeout, max_retries=max_retries
+    )
     graph = build(llm, tools)
     start: Any = {"messages": opening(prompt, system)}
     # Each request and each round of tools is one step; the step after the last allowed one raises.

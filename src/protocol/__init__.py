@@ -1,5 +1,7 @@
 """The ground floor's second half: what Chat Completions says, as pure functions on dicts."""
 
+from protocol.assemble import Assembled, Assembly, assemble
+from protocol.deviations import DEVIATIONS
 from protocol.messages import (
     BadReply,
     Message,
@@ -11,15 +13,21 @@ from protocol.messages import (
     tool_message,
 )
 from protocol.repair import REPAIRS, made_up_ids, sendable
+from protocol.sse import SseReader
 from protocol.stop import STOP_REASONS
 from protocol.text import NotJsonError, is_json, read_json, reader
 
 __all__ = [
+    "DEVIATIONS",
     "REPAIRS",
     "STOP_REASONS",
+    "Assembled",
+    "Assembly",
     "BadReply",
     "Message",
     "NotJsonError",
+    "SseReader",
+    "assemble",
     "ending",
     "error_text",
     "is_json",

@@ -1,203 +1,131 @@
-"""What a provider demands of a request: rules with their sources, and the check of a request against them."""
+"""The profiles of providers: which there are, and how one is read from its TOML file."""
 
+import functools
+import inspect
+import json
 import re
+import tomllib
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from protocol.messages import Message, tool_calls
+from protocol.checks import CHECKS, Problem, Sent
+from protocol.rules import Rule
 
-Problem = tuple[str, str]
-"""A JSON path into the request, and what is wrong there."""
+FOLDER = Path(__file__).parent / "profiles"
+RULE_KEYS = {"id": str, "demands": str, "status": int, "source": str, "since": str, "check": str}
+SAID_KEYS = {"says": str, "code": str}
+PROFILE_KEYS = {"title": str, "extends": str, "error": str, "rule": list}
+DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
+ERROR = '{"error": {"message": "{message}", "type": "invalid_request_error", "param": "{path}", "code": "{code}"}}'
+"""How OpenAI writes an error; a profile that says nothing else has it so."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One demand of a provider: what it is, how a breach is answered, and where that is known from.
-
-    `check(messages, start)` yields the problems at `messages[start:]`; what stands before has been checked already.
-    """
-
-    id: str
-    provider: str
-    demands: str
-    status: int
-    source: str
-    check: Callable[[list[Any], int], Iterator[Problem]]
+class ProfileError(ValueError):
+    """A profile that cannot be used, in one line: the file, the rule, what is wrong, and the mend."""
 
 
 @dataclass(frozen=True)
-class Breach:
-    """One place where a request breaks a rule."""
+class Profile:
+    """A provider's rules, those that it takes over first. `error` is the form of an error's body, parsed JSON.
 
-    rule: Rule
-    path: str
-    text: str
-
-
-def check(messages: list[Any], rules: tuple[Rule, ...], start: int = 0) -> list[Breach]:
-    """All breaches of the rules in a request's messages, from index `start` on, in the order of the rules.
-
-    `start` may be behind the first message when a request goes on from one that was checked before; it must not
-    stand between an assistant message with tool calls and their results.
+    A text in it that is `{message}`, `{path}`, `{code}` or `{status}` stands for that value; a code that is not known
+    is null.
     """
-    return [Breach(rule, path, text) for rule in rules for path, text in rule.check(messages, start)]
+
+    name: str
+    title: str
+    rules: tuple[Rule, ...]
+    error: Any
+    extends: str = ""
 
 
-ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
-TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+@functools.cache
+def profile_names() -> tuple[str, ...]:
+    """The profiles that come with the project, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
-def roles(messages: list[Any], start: int) -> Iterator[Problem]:
-    """Each message is an object with one of the known roles."""
-    for index, message in enumerate(messages[start:], start):
-        if not isinstance(message, dict):
-            yield f"messages[{index}]", "not an object"
-        elif not isinstance(message.get("role"), str) or message["role"] not in ROLES:
-            yield f"messages[{index}].role", f"{message.get('role')!r} is no role"
+@functools.cache
+def profile(name: str) -> Profile:
+    """The profile of that name. Raises ProfileError where there is none."""
+    if name not in profile_names():
+        raise ProfileError(f"no profile is named {name!r}; the profiles are {', '.join(profile_names())}")
+    return read_profile(FOLDER / f"{name}.toml")
 
 
-def contents(messages: list[Any], start: int) -> Iterator[Problem]:
-    """Content is a string or a list of parts; only an assistant message with calls may leave it out."""
-    for index, message in enumerate(messages[start:], start):
-        if not isinstance(message, dict):
-            continue
-        content = message.get("content")
-        open_ended = message.get("role") == "assistant" and (tool_calls(message) or message.get("refusal"))
-        if content is None and not open_ended:
-            yield f"messages[{index}].content", "null or missing, and no tool calls beside it"
-        elif content is not None and not isinstance(content, str | list):
-            yield (
-                f"messages[{index}].content",
-                f"{type(content).__name__} is neither text nor a list of parts",
-            )
-        elif content == []:
-            yield f"messages[{index}].content", "an empty list"
+def read_profile(path: Path) -> Profile:
+    """The profile in a TOML file, named for the file. Raises ProfileError.
+
+    The file has a `title`, perhaps the name of a profile that it `extends`, perhaps the form of an `error` as JSON
+    text, and any number of `[[rule]]`s. A rule has the keys of RULE_KEYS, perhaps those of SAID_KEYS, and as its
+    other keys the parameters of the check that it names, one of `protocol.checks.CHECKS`.
+    """
+    try:
+        top = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:  # ValueError: no UTF-8, or no TOML
+        raise ProfileError(f"{path}: cannot be read: {error}") from error
+    for key in top:
+        _need(key in PROFILE_KEYS, path, f"{key!r} is not a key of a profile; the keys are {', '.join(PROFILE_KEYS)}")
+        _typed(path, top, key, PROFILE_KEYS[key])
+    _need("title" in top, path, "'title' is missing: the provider in a few words")
+    base = profile(top["extends"]) if "extends" in top else None
+    tables = top.get("rule", [])
+    _need(all(isinstance(one, dict) for one in tables), path, "'rule' must be a list of tables: [[rule]]")
+    rules = (*(base.rules if base else ()), *(_rule(path, table) for table in tables))
+    ids = [rule.id for rule in rules]
+    _need(len(set(ids)) == len(ids), path, f"two rules have one id: {', '.join(ids)}")
+    return Profile(path.stem, top["title"], rules, _form(path, top.get("error"), base), top.get("extends", ""))
 
 
-def call_shapes(messages: list[Any], start: int) -> Iterator[Problem]:
-    """Each tool call has a text id, type function, and a function with a name and arguments as text."""
-    for index, message in enumerate(messages[start:], start):
-        for number, call in enumerate(tool_calls(message) if isinstance(message, dict) else []):
-            path = f"messages[{index}].tool_calls[{number}]"
-            if not isinstance(call, dict):
-                yield path, "not an object"
-                continue
-            if not (isinstance(call.get("id"), str) and call["id"]):
-                yield f"{path}.id", f"{call.get('id')!r} is no id"
-            if call.get("type") == "custom":
-                continue
-            if call.get("type") != "function":
-                yield f"{path}.type", f"{call.get('type')!r} is no type of call"
-            yield from _function(call.get("function"), f"{path}.function")
+def _form(path: Path, text: str | None, base: Profile | None) -> Any:
+    if text is None and base:
+        return base.error
+    try:
+        return json.loads(text or ERROR)
+    except ValueError as error:
+        raise ProfileError(f"{path}: 'error' is not JSON: {error}") from error
 
 
-def _function(function: Any, path: str) -> Iterator[Problem]:
-    if not isinstance(function, dict):
-        yield path, "missing"
-        return
-    name, arguments = function.get("name"), function.get("arguments")
-    if not (isinstance(name, str) and TOOL_NAME.fullmatch(name)):
-        yield f"{path}.name", f"{name!r} does not match {TOOL_NAME.pattern}"
-    if not isinstance(arguments, str):
-        yield f"{path}.arguments", f"{type(arguments).__name__} where text is wanted"
+def _rule(path: Path, table: dict[str, Any]) -> Rule:
+    place = f"{path}: rule {table.get('id', '(without an id)')!r}"
+    for key, kind in RULE_KEYS.items():
+        _need(bool(table.get(key)), place, f"{key!r} is missing")
+        _typed(place, table, key, kind)
+    for key, kind in SAID_KEYS.items():
+        _typed(place, table, key, kind)
+    _need(400 <= table["status"] < 600, place, f"status is {table['status']}; a refusal has 400 to 599")
+    _need(bool(DATE.fullmatch(table["since"])), place, "'since' must be a date: \"2026-01-31\", or a year, or a month")
+    named = {key: value for key, value in table.items() if key not in ("check", *RULE_KEYS, *SAID_KEYS)}
+    said = {key: table[key] for key in (*RULE_KEYS, *SAID_KEYS) if key in table and key != "check"}
+    return Rule(provider=path.stem, check=_check(place, table["check"], named), **said)
 
 
-def no_empty_calls(messages: list[Any], start: int) -> Iterator[Problem]:
-    """A `tool_calls` key holds at least one call."""
-    for index, message in enumerate(messages[start:], start):
-        if isinstance(message, dict) and "tool_calls" in message and not tool_calls(message):
-            yield f"messages[{index}].tool_calls", "there, and without a call"
+def _check(place: str, name: str, named: dict[str, Any]) -> Callable[[Sent], Iterator[Problem]]:
+    """The check of that name with its parameters filled in, of which each has the type that it must have."""
+    _need(name in CHECKS, place, f"{name!r} is no check; the checks are {', '.join(CHECKS)}")
+    function = CHECKS[name]
+    try:
+        inspect.signature(function).bind(None, **named)
+    except TypeError as error:
+        raise ProfileError(f"{place}: check {name}: {error}") from None
+    kinds = typing.get_type_hints(function)
+    for key in named:
+        _typed(place, named, key, typing.get_origin(kinds[key]) or kinds[key])
+    try:
+        re.compile(named.get("pattern", ""))
+    except re.error as error:
+        raise ProfileError(f"{place}: 'pattern' is no regular expression: {error}") from error
+    return functools.partial(function, **named)
 
 
-def every_call_answered(messages: list[Any], start: int) -> Iterator[Problem]:
-    """Directly behind an assistant message with calls stand tool messages, one for each id."""
-    for index, message in enumerate(messages[start:], start):
-        if not isinstance(message, dict) or not (calls := tool_calls(message)):
-            continue
-        answers = _answers_behind(messages, index)
-        for number, call in enumerate(calls):
-            call_id = call.get("id") if isinstance(call, dict) else None
-            if (count := answers.count(call_id)) != 1:
-                times = "not answered" if count == 0 else f"answered {count} times"
-                yield f"messages[{index}].tool_calls[{number}]", f"{call_id!r} is {times} directly behind"
+def _typed(place: object, table: dict[str, Any], key: str, kind: type) -> None:
+    if key in table:
+        _need(type(table[key]) is kind, place, f"{key!r} must be of type {kind.__name__}, but is {table[key]!r}")
 
 
-def no_orphans(messages: list[Any], start: int) -> Iterator[Problem]:
-    """A tool message answers a call of the assistant message that it stands behind."""
-    asked: list[Any] = []
-    for index, message in enumerate(messages[start:], start):
-        if not isinstance(message, dict):
-            continue
-        if message.get("role") != "tool":
-            asked = [call.get("id") for call in tool_calls(message) if isinstance(call, dict)]
-        elif message.get("tool_call_id") not in asked:
-            yield (
-                f"messages[{index}]",
-                f"no call {message.get('tool_call_id')!r} in the assistant message before",
-            )
-
-
-def _answers_behind(messages: list[Any], index: int) -> list[Any]:
-    answers = []
-    for message in messages[index + 1 :]:
-        if not isinstance(message, dict) or message.get("role") != "tool":
-            break
-        answers.append(message.get("tool_call_id"))
-    return answers
-
-
-def last_turn(messages: list[Message]) -> int:
-    """The index to start a check of what came last at: the last assistant message, or 0."""
-    for index in range(len(messages) - 1, -1, -1):
-        if isinstance(messages[index], dict) and messages[index].get("role") == "assistant":
-            return index
-    return 0
-
-
-_REFERENCE = "OpenAI API reference, Create chat completion: messages"
-
-OPENAI = (
-    Rule("known-roles", "openai", "every message has a known role", 400, _REFERENCE, roles),
-    Rule(
-        "content-type",
-        "openai",
-        "content is text or parts, null only beside calls",
-        400,
-        _REFERENCE,
-        contents,
-    ),
-    Rule(
-        "call-shape",
-        "openai",
-        "a tool call has id, type, name and arguments as text",
-        400,
-        _REFERENCE,
-        call_shapes,
-    ),
-    Rule(
-        "no-empty-tool-calls",
-        "openai",
-        "tool_calls holds at least one call",
-        400,
-        "openai/openai-node#1341",
-        no_empty_calls,
-    ),
-    Rule(
-        "every-call-answered",
-        "openai",
-        "every tool call id is answered by exactly one tool message, directly behind",
-        400,
-        "LangChain docs, INVALID_TOOL_RESULTS; agno-agi/agno#3105",
-        every_call_answered,
-    ),
-    Rule(
-        "no-orphan-result",
-        "openai",
-        "a tool message answers a call of the assistant message before it",
-        400,
-        "langchain-ai/langchain#33245",
-        no_orphans,
-    ),
-)
-"""What OpenAI's own endpoint refuses."""
+def _need(holds: bool, place: object, text: str) -> None:
+    if not holds:
+        raise ProfileError(f"{place}: {text}")

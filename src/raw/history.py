@@ -15,10 +15,11 @@ class History:
     encoded twice, and a server's prefix cache finds the old prompt again.
     """
 
-    def __init__(self, model: str, tools: Iterable[Tool], messages: Iterable[Message]) -> None:
+    def __init__(self, model: str, tools: Iterable[Tool], messages: Iterable[Message], stream: bool = False) -> None:
         schemas = [tool.schema() for tool in tools]
         # Providers refuse an empty tools list, so without tools the key stays away.
-        head = {"model": model, **({"tools": schemas} if schemas else {}), "messages": []}
+        streamed = {"stream": True} if stream else {}
+        head = {"model": model, **streamed, **({"tools": schemas} if schemas else {}), "messages": []}
         self.messages: list[Message] = []
         self._body = bytearray(encode(head)[:-2])
         for message in messages:

@@ -3,22 +3,11 @@
 import logging
 from collections.abc import Sequence
 
-import httpx
-
-from protocol import (
-    BadReply,
-    Message,
-    ending,
-    made_up_ids,
-    opening,
-    read_reply,
-    sendable,
-    tool_calls,
-    tool_message,
-)
+from protocol import BadReply, Message, ending, made_up_ids, opening, sendable, tool_calls, tool_message
 from raw.history import History
 from raw.policy import observe
-from raw.send import NoAnswer, ask, endpoint
+from raw.receive import NoAnswer
+from raw.send import Endpoint
 from toolbox.tool import Tool
 
 log = logging.getLogger("raw")
@@ -33,25 +22,24 @@ def run(
     api_key: str,
     system: str | None = None,
     max_rounds: int = 8,
+    stream: bool = False,
     timeout: float = 60.0,
     max_retries: int = 0,
 ) -> tuple[list[Message], str]:
     """Answer the prompt with the model behind `base_url`, which may call the tools for at most `max_rounds` requests.
 
     Returns all messages, as Chat Completions dicts, and the stop reason, a word of `protocol.STOP_REASONS`.
-    `timeout` is in seconds, for each wait on the model server. Progress is logged at level INFO.
+    With `stream` the replies come as Server-Sent Events. `timeout` is in seconds: for one whole reply by hand, for
+    each wait in the framework. Progress is logged at level INFO.
     """
     by_name = {tool.name: tool for tool in tools}
-    history = History(model, tools, opening(prompt, system))
+    history = History(model, tools, opening(prompt, system), stream)
     ids = made_up_ids()
-    url = endpoint(base_url)
-    headers = {"Authorization": f"Bearer {api_key}", "Content-Type": "application/json"}
-    # Loading the certificates costs tens of milliseconds, and a plain http address has no use for them.
-    with httpx.Client(headers=headers, timeout=timeout, verify=url.scheme != "http") as client:
+    with Endpoint(base_url, api_key, stream=stream, timeout=timeout, max_retries=max_retries) as endpoint:
         for number in range(1, max_rounds + 1):
             log.info("[round %d]", number)
             try:
-                reply, finish_reason = read_reply(ask(client, url, history.request(), max_retries))
+                reply, finish_reason, whole = endpoint.ask(history.request())
             except (NoAnswer, BadReply) as error:
                 log.info("[error] %s", error)
                 return history.messages, error.stop
@@ -60,8 +48,8 @@ def run(
             history.add(sent)
             calls = tool_calls(reply)
             if not calls:
-                return history.messages, ending(reply, finish_reason)
+                return history.messages, ending(reply, finish_reason) if whole else "cut-off"
             # Every call gets exactly one tool message, carrying that call's id, before the model speaks again.
             for call, answered in zip(calls, sent["tool_calls"], strict=True):
-                history.add(tool_message(answered["id"], observe(by_name, call, finish_reason)))
+                history.add(tool_message(answered["id"], observe(by_name, call, finish_reason, whole)))
     return history.messages, "round-limit"

@@ -13,13 +13,17 @@ log = logging.getLogger("raw")
 CUT_OFF = (
     "the turn was cut off (finish_reason length), so this call was not run: it may lack an end. Send it again, shorter"
 )
+NOT_WHOLE = (
+    "the turn was cut off (the stream just ended), so this call was not run: it may lack an end. Send it again, shorter"
+)
 NOT_A_FUNCTION = "only calls of type function, with a name and arguments, can be run"
 
 
-def observe(tools: Mapping[str, Tool], call: Any, finish_reason: Any) -> str:
+def observe(tools: Mapping[str, Tool], call: Any, finish_reason: Any, whole: bool) -> str:
     """The observation that answers a call as the model wrote it, as JSON text.
 
-    A turn that ended by `length` runs nothing: even arguments that parse may be half of what was meant.
+    A turn that ended by `length`, or whose stream just ended, runs nothing: even arguments that parse may be half of
+    what was meant.
     """
     match call:
         case {"type": str(kind)} if kind != "function":
@@ -30,7 +34,10 @@ def observe(tools: Mapping[str, Tool], call: Any, finish_reason: Any) -> str:
         case _:
             return refusal("not_a_function", NOT_A_FUNCTION)
     log.info("[tool] %s(%s)", name, arguments)
-    observation = refusal("cut_off", CUT_OFF) if finish_reason == "length" else execute(tools, name, arguments)
+    if whole and finish_reason != "length":
+        observation = execute(tools, name, arguments)
+    else:
+        observation = refusal("cut_off", CUT_OFF if whole else NOT_WHOLE)
     log.info("[result] %s", observation)
     return observation
 

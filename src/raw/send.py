@@ -1,52 +1,74 @@
 """How one request goes out, how often, and what counts as no answer."""
 
+import contextlib
 import time
 
 import httpx
 
-from protocol import error_text
+from protocol import error_text, read_json, read_reply
+from raw.receive import BROKEN, NoAnswer, Turn, broken, read_body, read_stream
+from raw.watch import Watch
 
 RETRIED = {408, 409, 429}
 LONGEST_WAIT = 60.0
 """Seconds. A server that asks for more patience than this is not waited for."""
 
 
-class NoAnswer(Exception):
-    """The model server gave no usable answer: `stop` is the reason to end the run with, the text says what came."""
+class Endpoint:
+    """The model server, as one run speaks to it: a connection that is kept, and one clock for all replies."""
 
-    def __init__(self, stop: str, text: str) -> None:
-        super().__init__(text)
-        self.stop = stop
+    def __init__(self, base_url: str, api_key: str, *, stream: bool, timeout: float, max_retries: int) -> None:
+        if max_retries < 0:
+            raise ValueError(f"max_retries is {max_retries}, but must be 0 or more")
+        # Parsed once: given a text, httpx would parse it again for each request.
+        self._url = httpx.URL(f"{base_url.rstrip('/')}/chat/completions")
+        self._stream, self._max_retries = stream, max_retries
+        headers = {"Authorization": f"Bearer {api_key}", "Content-Type": "application/json"}
+        # Loading the certificates costs tens of milliseconds, and a plain http address has no use for them.
+        self._client = httpx.Client(headers=headers, timeout=timeout, verify=self._url.scheme != "http")
+        self._watch = Watch(timeout)
 
+    def __enter__(self) -> "Endpoint":
+        return self
 
-def endpoint(base_url: str) -> httpx.URL:
-    """Where requests go, parsed once: given a text, httpx would parse it again for each of them."""
-    return httpx.URL(f"{base_url.rstrip('/')}/chat/completions")
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+        self._watch.close()
 
+    def ask(self, body: bytes) -> Turn:
+        """POST one request and return the model's turn.
 
-def ask(client: httpx.Client, url: httpx.URL, body: bytes, max_retries: int) -> bytes:
-    """POST one request and return the body of its answer.
-
-    Tries again at most `max_retries` times after a broken connection, 408, 409, 429 or 5xx.
-    Raises NoAnswer with `connection-error` or `http-error`.
-    """
-    for attempt in range(max_retries + 1):
-        last = attempt == max_retries
-        wait = 0.5 * 2**attempt
-        try:
-            response = client.post(url, content=body)
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            if last:
-                raise NoAnswer("connection-error", f"{type(error).__name__}: {error}") from error
-        else:
-            if 200 <= response.status_code < 300:
-                return response.content
-            wait = retry_after(response, wait)
-            retried = response.status_code in RETRIED or response.status_code >= 500
-            if last or not retried or wait > LONGEST_WAIT:
-                raise NoAnswer("http-error", f"HTTP {response.status_code}: {said(response)}")
-        time.sleep(wait)
-    raise ValueError(f"max_retries is {max_retries}, but must be 0 or more")
+        Tries again at most `max_retries` times after a broken connection, a reply that takes too long, 408, 409, 429
+        or 5xx; not once the first byte of a stream is there.
+        Raises NoAnswer with `connection-error`, `deadline` or `http-error`, and BadReply.
+        """
+        for attempt in range(self._max_retries + 1):
+            last = attempt == self._max_retries
+            wait = 0.5 * 2**attempt
+            self._watch.start()
+            try:
+                request = self._client.build_request(
+                    "POST", self._url, content=body, extensions=self._watch.extensions()
+                )
+                response = self._client.send(request, stream=True)
+                self._watch.stream = response.extensions["network_stream"]
+                if self._stream and 200 <= response.status_code < 300:
+                    return read_stream(response, self._watch)
+                content = read_body(response, self._watch)
+            except BROKEN as error:
+                if last:
+                    raise broken(error, self._watch) from error
+            else:
+                if 200 <= response.status_code < 300:
+                    return (*read_reply(content), True)
+                wait = retry_after(response, wait)
+                retried = response.status_code in RETRIED or response.status_code >= 500
+                if last or not retried or wait > LONGEST_WAIT:
+                    raise NoAnswer("http-error", f"HTTP {response.status_code}: {said(content)}")
+            finally:
+                self._watch.stop()
+            time.sleep(wait)
+        raise AssertionError("the last try returns or raises")
 
 
 def retry_after(response: httpx.Response, otherwise: float) -> float:
@@ -55,11 +77,10 @@ def retry_after(response: httpx.Response, otherwise: float) -> float:
     return float(value) if value.isascii() and value.isdigit() else otherwise
 
 
-def said(response: httpx.Response) -> str:
+def said(body: bytes) -> str:
     """What an error response says, on one line of at most 300 characters."""
-    try:
-        body = response.json()
-    except ValueError:
-        body = response.text
-    problem = body.get("error", body) if isinstance(body, dict) else body
-    return " ".join(error_text(problem).split())[:300]
+    text = body.decode(errors="replace")
+    with contextlib.suppress(ValueError, RecursionError):  # what is no JSON is shown as it came
+        told = read_json(text)
+        text = error_text(told.get("error", told) if isinstance(told, dict) else told)
+    return " ".join(text.split())[:300]

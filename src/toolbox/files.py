@@ -1,4 +1,4 @@
-"""The file tools: what a model may read, list and search beneath one root."""
+"""The file tools: what a model may read, list, search and, where the host wants it, write beneath one root."""
 
 import os
 import stat
@@ -10,6 +10,7 @@ from toolbox.folder import Folder, read_up_to, readable, shown
 from toolbox.search import search
 from toolbox.secret_names import SECRETS
 from toolbox.tool import Tool
+from toolbox.write import write_text
 
 MAX_BYTES = 20 * 1024
 MAX_ENTRIES = 200
@@ -18,19 +19,21 @@ MAX_ENTRIES = 200
 def file_tools(
     root: str | os.PathLike[str],
     *,
+    write: bool = False,
     max_bytes: int = MAX_BYTES,
     secrets: Sequence[str] = SECRETS,
     allow_secrets: Sequence[str] = (),
     open_beneath: Opener | None = None,
 ) -> list[Tool]:
-    """The tools `read_text_file`, `list_directory` and `search_text` for one folder.
+    """The tools `read_text_file`, `list_directory` and `search_text` for one folder; `write` adds `write_text_file`.
 
-    `max_bytes` is the largest file that is read or searched. `secrets` are the patterns of names that are
+    `max_bytes` is the largest file that is read, searched or written. `secrets` are the patterns of names that are
     refused (`toolbox.secret_names` explains them), `allow_secrets` the exceptions, such as `.env.example`.
     `open_beneath` is the confinement; by default the kernel's where it works, else the walk.
 
     Links that stay beneath the root are followed, except absolute ones, which are refused wherever they lead.
-    A hard link is the file itself: one that was made from outside is inside.
+    A hard link is the file itself: one that was made from outside is inside. Writing replaces such a link and leaves
+    what lies outside as it was; `toolbox.write` says what else holds of writing.
 
     Raises NotADirectoryError when the root is no folder.
     """
@@ -50,8 +53,19 @@ def file_tools(
         """Find the lines that contain a text, in one file or in all files beneath a directory."""
         return search(folder, query, path, max_bytes)
 
+    def write_text_file(path: str, text: str) -> dict[str, Any]:
+        """Write a UTF-8 text file, new or in the place of an old one; missing folders are made."""
+        return write_text(folder, path, text, max_bytes)
+
     where = "relative to the root folder"
     searches = "Find the lines that contain a text, in one file or in all files beneath a directory."
+    writes = "Write a UTF-8 text file, new or in the place of an old one; missing folders are made."
+    writing = Tool(
+        name="write_text_file",
+        description=writes,
+        parameters=_parameters(["path", "text"], path=f"The file, {where}.", text="All that the file is to hold."),
+        function=write_text_file,
+    )
     return [
         Tool(
             name="read_text_file",
@@ -75,6 +89,7 @@ def file_tools(
             ),
             function=search_text,
         ),
+        *([writing] if write else []),
     ]
 
 

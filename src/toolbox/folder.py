@@ -46,7 +46,7 @@ class Folder:
         try:
             fd, lies_at = self.open_beneath(root, raw)
         except OSError as error:
-            raise _in_words(error, path) from None
+            raise in_words(error, path) from None
         finally:
             os.close(root)
         try:
@@ -61,12 +61,17 @@ class Folder:
     def opened_file(self, path: str) -> Iterator[tuple[int, int]]:
         """Open a regular file, and say how many bytes it has; ValueError for a FIFO, a device, a socket."""
         with self.opened(path) as (fd, _):
-            status = os.fstat(fd)
-            if stat.S_ISDIR(status.st_mode):
-                raise IsADirectoryError(f"{shown(path)} is a directory")
-            if not stat.S_ISREG(status.st_mode):
-                raise _not_regular(path)
-            yield fd, status.st_size
+            yield fd, regular(fd, path).st_size
+
+
+def regular(fd: int, path: str) -> os.stat_result:
+    """The status of an open file; IsADirectoryError or ValueError, which quote the path, when it is no regular one."""
+    status = os.fstat(fd)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(f"{shown(path)} is a directory")
+    if not stat.S_ISREG(status.st_mode):
+        raise _not_regular(path)
+    return status
 
 
 def read_up_to(fd: int, count: int) -> bytes:
@@ -111,8 +116,8 @@ def _not_regular(path: str) -> ValueError:
     return ValueError(f"{shown(path)} is not a regular file")
 
 
-def _in_words(error: OSError, path: str) -> Exception:
-    """The same failure without the system's own text, which may name paths."""
+def in_words(error: OSError, path: str, verb: str = "read") -> Exception:
+    """The same failure without the system's own text, which may name paths; `verb` is what was to be done."""
     name = shown(path)
     match error.errno:
         case errno.EXDEV:
@@ -124,9 +129,10 @@ def _in_words(error: OSError, path: str) -> Exception:
         case errno.ENXIO | errno.ENODEV | errno.EOPNOTSUPP:  # a socket, or a device without a driver
             return _not_regular(path)
         case errno.EACCES | errno.EPERM:
-            return PermissionError(f"{name} may not be read")
+            return PermissionError(f"{name} may not be {verb}")
         case errno.ELOOP:
             return OSError(f"{name} leads through too many links")
         case errno.EAGAIN:
             return OSError(f"{name} kept changing while it was opened")
-    return OSError(f"{name} cannot be opened: {os.strerror(error.errno or 0)}")
+    verb = "opened" if verb == "read" else verb
+    return OSError(f"{name} cannot be {verb}: {os.strerror(error.errno or 0)}")
