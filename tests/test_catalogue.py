@@ -17,7 +17,7 @@ from compare.scenario import CATALOGUE_FOLDER, catalogue, find, load
 from compare.terminal import write
 from compare.tolerances import legend
 from protocol import STOP_REASONS
-from tests.readme_parts import PART, README, fence
+from tests.readme_parts import PART, README, excerpt
 
 PATHS = catalogue()
 NAMES = [path.stem for path in PATHS]
@@ -129,4 +129,4 @@ def test_the_readme_shows_how_the_main_job_ends(whole_report: dict[str, Any]) ->
     with console.capture() as capture:
         write(whole_report, set(), console)
     shown = {part[1]: part[2] for part in PART.findall(README.read_text(encoding="utf-8"))}
-    assert shown["compare"] == fence(capture.get().rstrip().splitlines()[-1])
+    assert shown["compare"] == excerpt(capture.get())
