@@ -1,20 +1,18 @@
 """The command line: what each command does, and the exit code that it ends with."""
 
-import contextlib
-import os
 import sys
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from compare.process import AS_EXPECTED, SURPRISED, finish, lanes_at_work
+
 if TYPE_CHECKING:  # --help need not wait for what only a run needs
     from compare.comparison import Comparison
     from compare.scenario import Scenario
 
-AS_EXPECTED, SURPRISED, WRONG_USE, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 EPILOG = """\b
 Exit codes:
   0   everything is as expected
@@ -51,19 +49,21 @@ def commands() -> None:
 @lanes_option
 @json_option
 @click.option("--show", multiple=True, metavar="NAME", help="Show this scenario row by row (all: every one).")
-def run(scenarios: Sequence[str], lanes: str, json_file: str | None, show: Sequence[str]) -> int:
+@click.option("--deadline", default=60.0, show_default=True, metavar="SECONDS", help="For one lane on one scenario.")
+def run(scenarios: Sequence[str], lanes: str, json_file: str | None, show: Sequence[str], deadline: float) -> int:
     """Run scenarios through the lanes and compare: the whole catalogue, or those that are named."""
     from compare.comparison import compare_scenario
     from compare.lanes import load_lanes
 
+    writable(json_file)
     chosen = choose(scenarios)
     names = {scenario.name for scenario in chosen} | {"all"}
     for name in show:
         if name not in names:
             raise click.BadParameter(f"{name} is not among the scenarios of this run", param_hint="--show")
-    with loopback_only():
+    with lanes_at_work():
         loaded = load_lanes(lanes)
-        results = [compare_scenario(scenario, loaded) for scenario in progress(chosen)]
+        results = [compare_scenario(scenario, loaded, deadline) for scenario in progress(chosen)]
     detail = set(show) if show or len(results) > 1 else {results[0].name}
     return deliver(results, json_file, detail)
 
@@ -81,8 +81,9 @@ def ask(prompt: str, lanes: str, json_file: str | None, system: str | None, max_
     from compare.lanes import load_lanes
     from compare.runner import Task
 
+    writable(json_file)
     task = Task(prompt, "demo-model", system, max_rounds, root=Path(root))
-    with loopback_only():
+    with lanes_at_work():
         result = compare_prompt(task, load_lanes(lanes))
     return deliver([result], json_file, {result.name})
 
@@ -104,9 +105,9 @@ def serve(scenario: str, port: int, json_file: str | None) -> int:
     """Serve one scenario (or the demo model) to any client, and report on what it did when interrupted (Ctrl-C)."""
     from compare.serve import serve_client
 
-    with loopback_only():
-        # Standard output is the report's alone when it goes there as JSON.
-        result = serve_client(scenario, port, lambda text: click.echo(text, err=json_file == "-"))
+    writable(json_file)
+    # Standard output is the report's alone when it goes there as JSON.
+    result = serve_client(scenario, port, lambda text: click.echo(text, err=json_file == "-"))
     return deliver([result], json_file, {result.name})
 
 
@@ -119,7 +120,7 @@ def accept_scenarios(scenarios: Sequence[str], lanes: str) -> int:
     from compare.comparison import compare_scenario
     from compare.lanes import load_lanes
 
-    with loopback_only():
+    with lanes_at_work():
         loaded = load_lanes(lanes)
         for scenario in progress(choose(scenarios)):
             if accept(scenario, compare_scenario(scenario, loaded)):
@@ -148,21 +149,11 @@ def progress(scenarios: "Sequence[Scenario]") -> "Iterator[Scenario]":
         yield from steps
 
 
-@contextlib.contextmanager
-def loopback_only() -> Iterator[None]:
-    """Keep a run on this machine: no proxy for loopback addresses, no upload of traces."""
-    changed = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
-    changed |= {"LANGSMITH_TRACING": "false", "LANGSMITH_TRACING_V2": "false", "LANGCHAIN_TRACING_V2": "false"}
-    before = {name: os.environ.get(name) for name in changed}
-    os.environ.update(changed)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+def writable(json_file: str | None) -> None:
+    """Find out before anything runs whether the report can be written. Raises OSError."""
+    if json_file not in (None, "-"):
+        with open(str(json_file), "a", encoding="utf-8"):
+            pass
 
 
 def deliver(results: "Sequence[Comparison]", json_file: str | None, detail: set[str]) -> int:
@@ -172,7 +163,7 @@ def deliver(results: "Sequence[Comparison]", json_file: str | None, detail: set[
 
     data = report(results)
     if json_file == "-":
-        click.echo(to_json(data))
+        click.echo((to_json(data) + "\n").encode(), nl=False)  # in UTF-8, whatever the terminal speaks
     else:
         if json_file is not None:
             Path(json_file).write_text(to_json(data) + "\n", encoding="utf-8")
@@ -181,30 +172,11 @@ def deliver(results: "Sequence[Comparison]", json_file: str | None, detail: set[
 
 
 def main() -> None:
-    """The console script: runs a command and exits with its code; bad input is one line on standard error."""
-    sys.exit(guarded(lambda: commands.main(standalone_mode=False)))
+    """The console script."""
+    finish(invoke)
 
 
-def guarded(command: Callable[[], Any]) -> int:
-    """The exit code of a command, whatever happens in it."""
-    from compare.lanes import LaneError
-    from compare.scenario import ScenarioError
-
-    try:
-        code = command()
-    except click.ClickException as error:
-        error.show()
-        return WRONG_USE
-    except (LaneError, ScenarioError, OSError) as error:
-        if isinstance(error, BrokenPipeError):  # the reader of our output has left, as head does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return AS_EXPECTED
-        click.echo(f"diptych: {error}", err=True)
-        return WRONG_USE
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("diptych: interrupted", err=True)
-        return INTERRUPTED
-    except Exception:  # noqa: BLE001 # the last net: a fault of ours must not look like a difference
-        click.echo(f"diptych: a fault of Diptych's own, please report it:\n{traceback.format_exc()}", err=True)
-        return OUR_FAULT
-    return code if isinstance(code, int) else AS_EXPECTED
+def invoke() -> Any:
+    """Run what the command line says. Not by click's own `main`, which takes a reader that left for a failure."""
+    with commands.make_context("diptych", sys.argv[1:]) as context:
+        return commands.invoke(context)

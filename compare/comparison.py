@@ -9,7 +9,7 @@ from compare.judge import Judged, judge
 from compare.known import always_expected
 from compare.lanes import Lane
 from compare.rows import DIFFERENT, EQUIVALENT, SAME, Row, align
-from compare.runner import Task, run_lane
+from compare.runner import DEADLINE, Task, run_lane
 from compare.scenario import Expectation, Scenario
 from compare.server import Backend
 
@@ -33,14 +33,14 @@ class Comparison:
     expected: bool
 
 
-def compare_scenario(scenario: Scenario, lanes: Sequence[Lane]) -> Comparison:
+def compare_scenario(scenario: Scenario, lanes: Sequence[Lane], deadline: float = DEADLINE) -> Comparison:
     """Run a scenario through the lanes, each against a server of its own, and compare."""
     task = Task(scenario.prompt, scenario.model, scenario.system, scenario.max_rounds, scenario.workspace)
 
     def backend() -> Backend:
         return script(scenario.replies, scenario.model)
 
-    runs = [judge(run_lane(lane, task, backend()), len(scenario.replies)) for lane in lanes]
+    runs = [judge(run_lane(lane, task, backend(), deadline), len(scenario.replies)) for lane in lanes]
     return compare(scenario.name, scenario.title, scenario.teaches, task, runs, scenario.expected)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from compare.cli import loopback_only
 from compare.comparison import compare_scenario
 from compare.lanes import load_lanes
+from compare.process import loopback_only
 from compare.report import report
 from compare.scenario import catalogue, load
 from tests.clients import Clients
