@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from compare.values import same_number
+from compare.values import same_number, too_deep
+from protocol import reader
 
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -38,6 +39,8 @@ def compare_arguments(truth: str, got: str) -> Compared:
     if truth == got:
         return Compared("same")
     offset = first_difference(truth, got)
+    if too_deep(truth) or too_deep(got):
+        return Compared("changed", ("nested too deeply to be compared",), offset)
     try:
         left = lossless(truth)
     except ValueError:
@@ -47,10 +50,7 @@ def compare_arguments(truth: str, got: str) -> Compared:
     except ValueError:
         return Compared("changed", ("what came back is not JSON",), offset)
     ways: dict[str, None] = {}
-    try:
-        changes = list(changed(left, right, "$", ways))
-    except RecursionError:
-        return Compared("changed", ("nested too deeply to be compared",), offset)
+    changes = list(changed(left, right, "$", ways))
     if changes:
         return Compared("changed", tuple(changes), offset)
     if sorted(STRING.findall(truth)) != sorted(STRING.findall(got)):
@@ -65,29 +65,13 @@ def lossless(text: str) -> Any:
     """The JSON value with nothing lost: numbers as spelled, repeated keys kept. Raises ValueError.
 
     A control character inside a string is let through: models write raw newlines, and some hosts accept them.
-    NaN and Infinity are not: they are Python's, not JSON's.
     """
-    decoder = json.JSONDecoder(
-        parse_int=Number, parse_float=Number, parse_constant=no_number, object_pairs_hook=Pairs, strict=False
-    )
-    try:
-        return decoder.decode(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    if too_deep(text):
+        raise ValueError("nested too deeply")
+    return _lossless(text)
 
 
-def is_json(text: str) -> bool:
-    """Whether the text is JSON to the letter, so that every server can read it."""
-    try:
-        json.loads(text, parse_int=str, parse_float=str, parse_constant=no_number)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def no_number(word: str) -> Any:
-    """Refuse NaN and the infinities."""
-    raise ValueError(f"{word} is no number of JSON")
+_lossless = reader(parse_int=Number, parse_float=Number, object_pairs_hook=Pairs, strict=False)
 
 
 def changed(left: Any, right: Any, path: str, ways: dict[str, None]) -> Iterator[str]:

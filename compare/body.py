@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves the scanner out
 from typing import Any
 
-from compare.values import parse
+from compare.values import MAX_DEPTH, parse, too_deep
 
-MAX_DEPTH = 100
-"""Levels of arrays and objects. A deeper body is refused, because whoever reads it recurses into it."""
 COMMA = re.compile(rb"[ \t\n\r]*,")
 
 
@@ -105,7 +103,7 @@ def read_whole(raw: bytes) -> Body:
         return Body(None, raw, b"", 0, [], None, "the body is JSON, but no object")
     if not isinstance(envelope.get("messages"), list):
         return Body(None, raw, b"", 0, [], None, "the body has no list of messages")
-    if too_deep(envelope, text):
+    if too_deep(text):
         return Body(None, raw, b"", 0, [], None, f"the body is nested more than {MAX_DEPTH} levels deep")
     messages = envelope.pop("messages")
     if not messages:
@@ -130,18 +128,7 @@ def more_messages(added: bytes) -> list[Any] | None:
     except (ValueError, RecursionError):
         return None
     # A lone comma gives an empty list, and is no JSON. One level is the body's own object.
-    return new if new and not too_deep(new, text, MAX_DEPTH - 1) else None
-
-
-def too_deep(value: dict[str, Any] | list[Any], text: str, limit: int = MAX_DEPTH) -> bool:
-    """Whether more than `limit` arrays and objects stand in one another; `text` is the JSON of the value."""
-    if text.count("[") + text.count("{") <= limit:
-        return False
-    level: list[Any] = [value]
-    for _ in range(limit):
-        insides = [one.values() if isinstance(one, dict) else one for one in level]
-        level = [inner for inside in insides for inner in inside if isinstance(inner, dict | list)]
-    return bool(level)
+    return new if new and not too_deep(text, MAX_DEPTH - 1) else None
 
 
 def messages_end(text: str) -> int:

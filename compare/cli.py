@@ -1,22 +1,21 @@
 """The command line: what each command does, and the exit code that it ends with."""
 
 import contextlib
-import os
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from compare.process import AS_EXPECTED, SURPRISED, finish, lanes_at_work
+
 if TYPE_CHECKING:  # --help need not wait for what only a run needs
     from compare.comparison import Comparison
     from compare.scenario import Scenario
     from protocol.profile import Profile
 
-AS_EXPECTED, SURPRISED, WRONG_USE, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 EPILOG = """\b
 Exit codes:
   0   everything is as expected
@@ -79,23 +78,31 @@ def commands() -> None:
 @profile_option
 @json_option
 @click.option("--show", multiple=True, metavar="NAME", help="Show this scenario row by row (all: every one).")
+@click.option("--deadline", default=60.0, show_default=True, metavar="SECONDS", help="For one lane on one scenario.")
 def run(
-    scenarios: Sequence[str], lanes: str, modes: str, profile: str | None, json_file: str | None, show: Sequence[str]
+    scenarios: Sequence[str],
+    lanes: str,
+    modes: str,
+    profile: str | None,
+    json_file: str | None,
+    show: Sequence[str],
+    deadline: float,
 ) -> int:
     """Run scenarios through the lanes and compare: the whole catalogue, or those that are named."""
     from compare.comparison import compare_scenario
     from compare.lanes import load_lanes
 
+    writable(json_file)
     chosen = choose(scenarios)
     names = {scenario.name for scenario in chosen} | {"all"}
     for name in show:
         if name not in names:
             raise click.BadParameter(f"{name} is not among the scenarios of this run", param_hint="--show")
     enforced = profile_named(profile)
-    with loopback_only():
+    with lanes_at_work():
         loaded = load_lanes(lanes)
         results = [
-            compare_scenario(scenario, loaded, mode, enforced)
+            compare_scenario(scenario, loaded, mode, enforced, deadline)
             for scenario in progress(chosen)
             for mode in named(modes, scenario)
         ]
@@ -129,8 +136,9 @@ def ask(
     from compare.lanes import load_lanes
     from compare.runner import Task
 
+    writable(json_file)
     task = Task(prompt, "demo-model", system, max_rounds, root=Path(root), stream=stream)
-    with loopback_only():
+    with lanes_at_work():
         result = compare_prompt(task, load_lanes(lanes), profile_named(profile))
     return deliver([result], json_file, {result.name})
 
@@ -163,11 +171,9 @@ def serve(scenario: str, port: int, profile: str | None, json_file: str | None) 
     """Serve one scenario (or the demo model) to any client, and report on what it did when interrupted (Ctrl-C)."""
     from compare.serve import serve_client
 
-    with loopback_only():
-        # Standard output is the report's alone when it goes there as JSON.
-        result = serve_client(
-            scenario, port, lambda text: click.echo(text, err=json_file == "-"), profile_named(profile)
-        )
+    writable(json_file)
+    # Standard output is the report's alone when it goes there as JSON.
+    result = serve_client(scenario, port, lambda text: click.echo(text, err=json_file == "-"), profile_named(profile))
     return deliver([result], json_file, {result.name})
 
 
@@ -192,7 +198,7 @@ def drill(scenario: str, lanes: str, by: str, every: int, json_file: str | None)
     if len(chosen) > 1:
         raise click.BadParameter(f"{scenario} holds {len(chosen)} scenarios; name one of them", param_hint="NAME|FILE")
     kinds, loaded = kinds_of(chosen[0], by, every), load_lanes(lanes)
-    with loopback_only(), counting("drilling", runs_of(kinds, loaded)) as step:
+    with lanes_at_work(), counting("drilling", runs_of(kinds, loaded)) as step:
         strips = strips_of(kinds, loaded, task_of(chosen[0], "plain"), step)
     data = drill_report(chosen[0], by, every, strips, time.perf_counter() - started)
     written(data, json_file, lambda: render_drill(data))
@@ -208,7 +214,7 @@ def accept_scenarios(scenarios: Sequence[str], lanes: str) -> int:
     from compare.comparison import compare_scenario
     from compare.lanes import load_lanes
 
-    with loopback_only():
+    with lanes_at_work():
         loaded = load_lanes(lanes)
         for scenario in progress(choose(scenarios)):
             runs = [compare_scenario(scenario, loaded, mode) for mode in named("both", scenario)]
@@ -262,21 +268,11 @@ def counting(label: str, total: int) -> Iterator[Callable[[], object]]:
         yield lambda: bar.update(1)
 
 
-@contextlib.contextmanager
-def loopback_only() -> Iterator[None]:
-    """Keep a run on this machine: no proxy for loopback addresses, no upload of traces."""
-    changed = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
-    changed |= {"LANGSMITH_TRACING": "false", "LANGSMITH_TRACING_V2": "false", "LANGCHAIN_TRACING_V2": "false"}
-    before = {name: os.environ.get(name) for name in changed}
-    os.environ.update(changed)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+def writable(json_file: str | None) -> None:
+    """Find out before anything runs whether the report can be written. Raises OSError."""
+    if json_file not in (None, "-"):
+        with open(str(json_file), "a", encoding="utf-8"):
+            pass
 
 
 def deliver(results: "Sequence[Comparison]", json_file: str | None, detail: set[str]) -> int:
@@ -294,7 +290,7 @@ def written(data: dict[str, Any], json_file: str | None, render: Callable[[], ob
     from compare.report import to_json
 
     if json_file == "-":
-        click.echo(to_json(data))
+        click.echo((to_json(data) + "\n").encode(), nl=False)  # in UTF-8, whatever the terminal speaks
         return
     if json_file is not None:
         Path(json_file).write_text(to_json(data) + "\n", encoding="utf-8")
@@ -302,31 +298,11 @@ def written(data: dict[str, Any], json_file: str | None, render: Callable[[], ob
 
 
 def main() -> None:
-    """The console script: runs a command and exits with its code; bad input is one line on standard error."""
-    sys.exit(guarded(lambda: commands.main(standalone_mode=False)))
+    """The console script."""
+    finish(invoke)
 
 
-def guarded(command: Callable[[], Any]) -> int:
-    """The exit code of a command, whatever happens in it."""
-    from compare.lanes import LaneError
-    from compare.scenario import ScenarioError
-    from protocol.profile import ProfileError
-
-    try:
-        code = command()
-    except click.ClickException as error:
-        error.show()
-        return WRONG_USE
-    except (LaneError, ProfileError, ScenarioError, OSError) as error:
-        if isinstance(error, BrokenPipeError):  # the reader of our output has left, as head does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return AS_EXPECTED
-        click.echo(f"diptych: {error}", err=True)
-        return WRONG_USE
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("diptych: interrupted", err=True)
-        return INTERRUPTED
-    except Exception:  # noqa: BLE001 # the last net: a fault of ours must not look like a difference
-        click.echo(f"diptych: a fault of Diptych's own, please report it:\n{traceback.format_exc()}", err=True)
-        return OUR_FAULT
-    return code if isinstance(code, int) else AS_EXPECTED
+def invoke() -> Any:
+    """Run what the command line says. Not by click's own `main`, which takes a reader that left for a failure."""
+    with commands.make_context("diptych", sys.argv[1:]) as context:
+        return commands.invoke(context)

@@ -11,7 +11,7 @@ from compare.lanes import Lane
 from compare.modes import PLAIN, STREAM, Across, across
 from compare.profiles import enforcing
 from compare.rows import DIFFERENT, EQUIVALENT, SAME, Row, align
-from compare.runner import Task, run_lane
+from compare.runner import DEADLINE, Task, run_lane
 from compare.scenario import Expectation, Scenario
 from compare.server import Backend
 from protocol.profile import Profile, profile
@@ -44,11 +44,16 @@ class Comparison:
 
 
 def compare_scenario(
-    scenario: Scenario, lanes: Sequence[Lane], mode: str = PLAIN, enforced: Profile | None = None
+    scenario: Scenario,
+    lanes: Sequence[Lane],
+    mode: str = PLAIN,
+    enforced: Profile | None = None,
+    deadline: float = DEADLINE,
 ) -> Comparison:
     """Run a scenario through the lanes in one mode, each against a server of its own, and compare.
 
-    With a profile enforced, the server refuses what that provider would; then nothing is expected.
+    With a profile enforced, the server refuses what that provider would; then nothing is expected. `deadline` is in
+    seconds, for one lane.
     """
     task = task_of(scenario, mode)
     # What is refused uses up no reply, so that requests and replies cannot be counted against each other then.
@@ -57,7 +62,8 @@ def compare_scenario(
     def backend() -> Backend:
         return enforced_or_not(script(scenario.replies, scenario.model), enforced)
 
-    runs = [judge(run_lane(lane, task, backend()), scripted, watched(scenario, enforced)) for lane in lanes]
+    profiles = watched(scenario, enforced)
+    runs = [judge(run_lane(lane, task, backend(), deadline), scripted, profiles) for lane in lanes]
     expected = None if enforced else lambda lane: scenario.expected(lane, mode)
     return compare(scenario.name, scenario.title, scenario.teaches, task, runs, expected, enforced)
 

@@ -1,6 +1,5 @@
 """The two modes of a request, and what one lane does otherwise in one of them than in the other."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,4 +54,3 @@ def keys_of(lane: "Judged") -> list[str]:
 def ran(lane: "Judged") -> list[str]:
     """The uses of tools as text, in the order of the calls that asked for them."""
     return [f"{use.name}({compact(use.arguments)})" for call in lane.calls for use in call.executions]
-

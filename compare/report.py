@@ -118,14 +118,23 @@ def lane_data(lane: Judged, surprises: list[str]) -> dict[str, Any]:
             "observed": lane.observed,
             "claimed": lane.run.stop,
         },
-        "problem": lane.told.turns[-1].problem if lane.told.turns else "",
-        "raised": None if raised is None else f"{type(raised).__name__}: {raised}",
+        "problem": lane.told.turns[-1].problem if lane.told.turns else "no request was made",
+        "raised": None if raised is None else in_words(raised, lane.run.raised_at),
         "findings": [finding_data(finding) for finding in lane.findings],
         "refused_by": lane.refused_by,
         "calls": [call_data(call) for call in lane.calls],
         "surprises": surprises,
         "exchanges": [exchange_data(exchange) for exchange in lane.run.exchanges],
     }
+
+
+def in_words(error: BaseException, place: str = "") -> str:
+    """An exception as `Type: message (file.py:12)`; a lane's own class may not even know its message."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 # a __str__ of somebody else's
+        message = "its message cannot be read"
+    return f"{type(error).__name__}: {message}" + (f" ({place})" if place else "")
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:
@@ -158,7 +167,7 @@ def call_data(call: Call) -> dict[str, Any]:
             {
                 "arguments": plainly(use.arguments),
                 "result": None if use.error else plainly(use.result),
-                "error": None if use.error is None else f"{type(use.error).__name__}: {use.error}",
+                "error": None if use.error is None else in_words(use.error),
             }
             for use in call.executions
         ],

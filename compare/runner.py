@@ -5,6 +5,7 @@ import inspect
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from compare.lanes import Lane
 from compare.server import Backend, Exchange, ModelServer
 from toolbox import Tool, standard_tools
 
-DEADLINE = 120.0
+DEADLINE = 60.0
 """Seconds that a lane may take for one run."""
 API_KEY = "sk-diptych-loopback"
 
@@ -59,7 +60,8 @@ class Execution:
 class Run:
     """All evidence of one run. `stop` and `messages` are what the lane returned; `raised` is what it raised instead.
 
-    A `foreign` run is a client's that was not given its task, or its tools, by us: only the wire speaks for it.
+    `raised_at` is where in the lane's own file that was. A `foreign` run is a client's that was not given its task, or
+    its tools, by us: only the wire speaks for it.
     """
 
     lane: str
@@ -74,6 +76,7 @@ class Run:
     port: int
     timed_out: bool = False
     foreign: bool = False
+    raised_at: str = ""
 
 
 def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLINE) -> Run:
@@ -107,7 +110,17 @@ def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLIN
         seconds,
         server.port,
         timed_out,
+        raised_at=place_of(outcome.raised, lane),
     )
+
+
+def place_of(error: BaseException | None, lane: Lane) -> str:
+    """Where an exception came through the lane's own file last, as `file.py:12`; else the last place of all."""
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    code = getattr(inspect.unwrap(lane.run), "__code__", None)
+    own = [frame for frame in frames if code is not None and frame.filename == code.co_filename]
+    last = (own or frames[-1:])[-1:]
+    return "".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in last)
 
 
 @dataclass

@@ -17,6 +17,7 @@ from compare.replies import (
 )
 from compare.scenario_streams import SENDING_KEYS, read_items, read_sending
 from compare.toml_table import Table
+from compare.values import MAX_DEPTH, too_deep
 
 # Each form of a reply: the keys that tell it apart, and the keys that may stand beside them.
 _FORMS = (
@@ -94,6 +95,8 @@ def _exact_message(table: Table) -> tuple[str, str]:
         raise table.wrong(f"'message' is not JSON: {error}; for other text use status and body") from error
     except RecursionError as error:
         raise table.wrong("'message' is nested too deeply to be read") from error
+    if too_deep(text):
+        raise table.wrong(f"'message' is nested more than {MAX_DEPTH} levels deep, and no request may be")
     if not isinstance(value, dict):
         raise table.wrong("'message' is not a JSON object; for any other value use status and body")
     return text, "tool_calls" if value.get("tool_calls") else "stop"
@@ -120,6 +123,8 @@ def _body(table: Table, sending: Sending) -> ScriptedBody:
             raise table.wrong(f"headers: {name!r} is not the name of a header field")
         if name.lower() in _FRAMING:
             raise table.wrong(f"headers: {name!r} is the server's to send; leave it out")
+        if name.lower() == "location" and not str(value).startswith("/"):
+            raise table.wrong("headers: 'Location' must be a path on this server, such as \"/v1/elsewhere\"")
         if type(value) is not str or not _HEADER_VALUE.fullmatch(value):
             raise table.wrong(f'headers: {name!r} must be a string of printable ASCII: {name} = "..."')
     return ScriptedBody(status, tuple(headers.items()), body, sending)

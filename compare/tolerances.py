@@ -7,9 +7,9 @@ where there is none), and the message or call that the model's value stands in.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from compare.arguments import is_json
 from compare.results import says
 from compare.values import MISSING, equal, parse
+from protocol import is_json
 
 Tolerance = Callable[[str, Any, Any, Mapping[str, Any]], bool]
 

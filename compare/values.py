@@ -1,5 +1,6 @@
 """JSON values as the judge sees them: numbers as they were spelled, keys that may be missing, and equality."""
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -35,6 +36,23 @@ class Spelled(float):
 
 parse = reader(parse_float=Spelled)
 """JSON with each number that has a point or an exponent kept as it was spelled. Raises like every reader."""
+
+
+MAX_DEPTH = 100
+"""Levels of arrays and objects. What is deeper is not taken, because whoever reads it recurses into it."""
+BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
+
+
+def too_deep(text: str, limit: int = MAX_DEPTH) -> bool:
+    """Whether in a JSON text more than `limit` arrays and objects stand in one another."""
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    level = 0
+    for found in BRACKET.finditer(text):
+        level += (found[0] in "[{") - (found[0] in "]}")
+        if level > limit:
+            return True
+    return False
 
 
 def equal(one: Any, other: Any) -> bool:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ PART = re.compile(r"(<!-- part: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 def fence(text: str, language: str = "text") -> str:
     """A block of code."""
-    return f"```{language}\n{text.strip()}\n```\n"
+    return f"```{language}\n{text.rstrip().lstrip(chr(10))}\n```\n"
 
 
 def table(*rows: tuple[str, ...]) -> str:
@@ -45,8 +46,14 @@ def diptych(*arguments: str) -> str:
 
 
 def compare_part() -> str:
-    """The closing lines of the main job."""
-    return fence("\n".join(diptych("run").rstrip().splitlines()[-1:]))
+    """How the main job begins and ends."""
+    return excerpt(diptych("run"))
+
+
+def excerpt(output: str) -> str:
+    """The first lines of the main job's output, and the last one."""
+    lines = output.rstrip().splitlines()
+    return fence("\n".join([*lines[:16], "...", lines[-1]]))
 
 
 def one_part() -> str:
@@ -68,13 +75,18 @@ def source(path: str, *functions: str) -> str:
 
 def raw_part() -> str:
     """The body of the loop by hand."""
-    return fence(source("src/raw/loop.py", "run").split(":\n", 1)[1], "python")
+    return fence(body(source("src/raw/loop.py", "run")), "python")
+
+
+def body(function: str) -> str:
+    """What stands in a function, without its indentation."""
+    return textwrap.dedent(function.split(":\n", 1)[1])
 
 
 def lc_part() -> str:
     """The body of the graph's run, and the graph."""
     run, build = source("src/lc/graph.py", "run"), source("src/lc/graph.py", "build")
-    return fence(run.split(":\n", 1)[1] + "\n\n\n" + build, "python")
+    return fence(f"{body(run)}\n\n\n{build}", "python")
 
 
 def repairs_part() -> str:

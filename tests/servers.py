@@ -7,7 +7,7 @@ from typing import Any
 
 from compare.backends import script
 from compare.replies import Scripted, ScriptedBody, ScriptedMessage
-from compare.server import ModelServer
+from compare.server import Backend, ModelServer
 from toolbox import Tool
 
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -31,6 +31,16 @@ def fails(status: int, text: str = "no", **headers: str) -> ScriptedBody:
     """An HTTP error with the sentence in OpenAI's form."""
     named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     return ScriptedBody(status, named, json.dumps({"error": {"message": text}}))
+
+
+def replies(count: int) -> list[Scripted]:
+    """So many plain answers, each of its own text."""
+    return [says(str(number)) for number in range(count)]
+
+
+def backend(*scripted: Scripted) -> Backend:
+    """A script with these replies; one plain answer where none is given."""
+    return script(scripted or replies(1), "m")
 
 
 @contextmanager

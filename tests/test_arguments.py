@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compare.arguments import Compared, compare_arguments, is_json
+from compare.arguments import Compared, compare_arguments
+from protocol import is_json
 
 
 def test_equal_text_is_the_same() -> None:

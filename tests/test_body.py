@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare import body as body_module
 from compare.body import Bodies, Body, unread
+from compare.values import parse
 
 TOOLS = [{"type": "function", "function": {"name": "f", "description": "d" * 400, "parameters": {}}}]
 
@@ -71,8 +71,7 @@ def test_only_what_is_new_is_parsed(monkeypatch: pytest.MonkeyPatch, tools_in_fr
         parsed += len(text)
         return parse(text)
 
-    parse = body_module.parse
-    monkeypatch.setattr(body_module, "parse", counting)
+    monkeypatch.setattr("compare.body.parse", counting)
     bodies, last = Bodies(), b""
     for last in growing(200, tools_in_front):
         bodies.read(last)

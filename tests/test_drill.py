@@ -341,7 +341,7 @@ def invoke(*arguments: str) -> tuple[int, str]:
         return result.return_value
 
     outputs: list[str] = []
-    return cli.guarded(command), outputs[0]
+    return process.guarded(command), outputs[0]
 
 
 def test_the_command_ends_with_0_where_no_lane_acted(sums: Scenario, tmp_path: Path) -> None:

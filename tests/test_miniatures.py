@@ -9,7 +9,8 @@ from compare.findings import CLASSES
 from compare.lanes import Lane
 from compare.scenario import Scenario, catalogue, load
 from raw import run as raw_run
-from tests.miniatures import MINIATURES, faithful
+from tests.faithful import faithful
+from tests.miniatures import MINIATURES
 
 SCENARIOS = {path.stem: path for path in catalogue()}
 ASSISTANT, CALL_1, CALL_2 = "messages[1]", "messages[1].tool_calls[0]", "messages[1].tool_calls[1]"

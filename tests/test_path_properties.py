@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.test_confined import OPENERS, outcome
+from tests.openers import OPENERS, outcome
 from toolbox import execute, file_tools
 from toolbox.confined import Opener
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_confined import OPENERS
-from tests.test_files import SECRET_PATHS, functions, refusal
+from tests.openers import OPENERS
+from tests.test_secret_names import SECRET_PATHS
+from tests.workspace import functions, refusal
 from toolbox import execute, file_tools, standard_tools
 from toolbox.confined import Opener
 

@@ -21,12 +21,13 @@ def modes_block(console: Console, modes: list[dict[str, Any]]) -> Block:
         head = Text.assemble("≠ ", short(one["lane"], LANE_LABEL), "  ")
         block += hang(console, head, text(one["name"], "bold"), console.width)
         for mode in ("plain", "stream"):
-            words = text(clip(told(one[mode]), (console.width - 14) * LINES))
-            block += indent(hang(console, Text(f"{mode:<8}", "dim"), words, console.width - 4), 4)
+            room = console.width - 4
+            words = text(clip(told(one[mode]), (room - 10) * LINES))
+            block += indent(hang(console, Text(f"{mode:<8}", "dim"), words, room), 4)
     names = sorted({one["lane"] for one in modes} - {one["lane"] for one in differing})
     if names:
-        words = f"{', '.join(names)}: the same in both modes, in all scenarios that ran in both"
-        block += fold(console, text(f"= {words}"), console.width)
+        alike = f"= {', '.join(names)}: the same in both modes, in all scenarios that ran in both"
+        block += fold(console, text(alike), console.width)
     return block
 
 

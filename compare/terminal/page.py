@@ -22,9 +22,9 @@ from compare.terminal.layout import (
     symbol,
     text,
 )
+from compare.terminal.modes import modes_block
 from compare.terminal.rows import rows_block
 from compare.terminal.summary import summary_block
-from compare.terminal.modes import modes_block
 from compare.terminal.surprises import UNEXPECTED, closing_block, label_of, surprises, unexpected_block
 
 PIPED_WIDTH = 100
