@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 .PHONY: compare test lint format bench lock readme clean
 
-compare: .venv/ready ## the main job: the whole catalogue through both lanes
-	$(BIN)/diptych run
+compare: .venv/ready ## the main job: the whole catalogue through both lanes, plain and streamed
+	$(BIN)/diptych run --both
 
 test: .venv/ready ## the tests, offline
 	$(BIN)/python -m pytest

@@ -9,6 +9,7 @@ from compare.runner import Run
 from compare.turns import Conversation, Turn
 from compare.values import equal
 from protocol import ending, tool_calls
+from toolbox.escaped import came_of
 
 
 def observed_stop(run: Run, told: Conversation) -> str:
@@ -54,19 +55,14 @@ def contradicts(claimed: str, observed: str) -> bool:
 def tool_raised(run: Run) -> bool:
     """Whether what the lane raised is what a tool raised, or was caused by it."""
     errors = [execution.error for execution in run.executions if execution.error is not None]
-    seen: BaseException | None = run.raised
-    while seen is not None:
-        if any(seen is error for error in errors):
-            return True
-        seen = seen.__cause__ or seen.__context__
-    return False
+    return came_of(run.raised, errors)
 
 
 def claim_findings(run: Run, told: Conversation, observed: str) -> Iterator[Finding]:
     """Where what the lane returned is not what crossed the wire: the stop reason, the first message that differs."""
     broke = told.turns[-1].stop if told.turns else ""
     if run.stop is not None and run.stop != broke and contradicts(run.stop, observed):
-        yield Finding("claim-differs", run.lane, "stop", None, observed, run.stop)
+        yield Finding("claim-differs", run.lane, "stop", None, observed, run.stop, "observed on the wire, then claimed")
     if run.messages is None or not told.turns:
         return
     wire = list(told.messages)

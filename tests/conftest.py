@@ -27,9 +27,9 @@ def loopback() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def whole_report(loopback: None) -> dict[str, Any]:
-    """The report on every scenario of the catalogue, through both lanes."""
-    lanes = load_lanes("raw,lc")
-    return report([compare_scenario(load(path), lanes) for path in catalogue()])
+    """The report on every scenario of the catalogue, through both lanes, in every mode that it has."""
+    lanes, scenarios = load_lanes("raw,lc"), [load(path) for path in catalogue()]
+    return report([compare_scenario(one, lanes, mode) for one in scenarios for mode in one.modes])
 
 
 @pytest.fixture

@@ -1,14 +1,18 @@
-"""The faithful lane: the rules of the hand-written lane once more, each step a method that can be replaced."""
+"""The faithful lane: the rules of the hand-written lane once more, plain and streamed, each step a method."""
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import monotonic
+from typing import Any, ClassVar
 
 import httpx
 
 from protocol import (
+    Assembled,
+    Assembly,
     BadReply,
     Message,
+    SseReader,
     ending,
     made_up_ids,
     opening,
@@ -22,13 +26,21 @@ from toolbox import Tool, execute
 RunLane = Callable[..., tuple[list[Any], str]]
 """The contract of a lane, as in `compare.lanes`."""
 
+Turn = tuple[Message, Any, bool]
+"""The model's message, its finish reason, and whether the message came to its end."""
+
 
 class Loop:
     """The rules of the hand-written lane once more, with each step a method, so that a miniature departs in one."""
 
-    def __init__(self, prompt: str, tools: Sequence[Tool], model: str, system: str | None) -> None:
+    extra: ClassVar[dict[str, Any]] = {}
+    """What a request has besides model, tools and messages."""
+
+    def __init__(self, prompt: str, tools: Sequence[Tool], model: str, system: str | None, timeout: float) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self.model = model
+        self.timeout = timeout
+        self.until = 0.0
         self.ids = made_up_ids()
         self.messages = self.opening(prompt, system)
 
@@ -39,27 +51,40 @@ class Loop:
     def body(self) -> dict[str, Any]:
         """The next request."""
         schemas = [tool.schema() for tool in self.tools.values()]
-        return {"model": self.model, "tools": schemas, "messages": self.messages}
+        return {"model": self.model, **self.extra, "tools": schemas, "messages": self.messages}
 
     def ask(self, client: httpx.Client) -> httpx.Response:
-        """The answer to the next request."""
-        return client.post("chat/completions", content=json.dumps(self.body()))
+        """The answer to the next request, its body not read yet."""
+        self.until = monotonic() + self.timeout
+        request = client.build_request("POST", "chat/completions", content=json.dumps(self.body()))
+        return client.send(request, stream=True)
+
+    def pieces(self, response: httpx.Response) -> Iterator[bytes]:
+        """The body as it comes, up to the deadline: httpx only knows a timeout for each wait."""
+        for piece in response.iter_bytes():
+            if monotonic() > self.until:
+                raise httpx.ReadTimeout("the time for the whole reply is up")
+            yield piece
+
+    def hear(self, response: httpx.Response) -> Turn:
+        """What the model says in the answer."""
+        return (*read_reply(b"".join(self.pieces(response))), True)
 
     def back(self, reply: Message) -> list[Message]:
         """The model's message as it goes back."""
         return [sendable(reply, self.ids)]
 
-    def answers(self, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+    def answers(self, ids: list[Any], calls: list[Any], finish_reason: Any, whole: bool) -> list[Message]:
         """One tool message for each call."""
-        observations = [self.observation(call, finish_reason) for call in calls]
+        observations = [self.observation(call, finish_reason, whole) for call in calls]
         return list(map(tool_message, ids, observations))
 
-    def observation(self, call: Any, finish_reason: Any) -> str:
+    def observation(self, call: Any, finish_reason: Any, whole: bool) -> str:
         """What one call comes to."""
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict) or (call.get("type") or "function") != "function":
             return failure("not_a_function", "only functions can be called")
-        if finish_reason == "length":
+        if finish_reason == "length" or not whole:
             return failure("cut_off", "the turn was cut off, so the call was not run")
         arguments = function.get("arguments")
         text = json.dumps(arguments) if isinstance(arguments, dict) else arguments
@@ -78,21 +103,52 @@ class Loop:
         for _ in range(max_rounds):
             try:
                 response = self.ask(client)
+                if not response.is_success:
+                    b"".join(self.pieces(response))  # an error that breaks off is no answer either
+                    return self.claim("http-error")
+                reply, finish_reason, whole = self.hear(response)
+            except httpx.TimeoutException:
+                return self.claim("deadline")
             except httpx.TransportError:
                 return self.claim("connection-error")
-            if not response.is_success:
-                return self.claim("http-error")
-            try:
-                reply, finish_reason = read_reply(response.content)
             except BadReply:
                 return self.claim("bad-reply")
             back = self.back(reply)
             self.messages += back
             if not (calls := tool_calls(reply)):
-                return self.claim(ending(reply, finish_reason))
+                return self.claim(ending(reply, finish_reason) if whole else "cut-off")
             ids = [call["id"] for message in back for call in tool_calls(message)]
-            self.messages += self.answers(ids, calls, finish_reason)
+            self.messages += self.answers(ids, calls, finish_reason, whole)
         return self.claim("round-limit")
+
+
+class StreamLoop(Loop):
+    """The same loop, with replies that come as Server-Sent Events."""
+
+    extra: ClassVar[dict[str, Any]] = {"stream": True}
+
+    def texts(self, response: httpx.Response) -> Iterator[str]:
+        """The data texts of the events, as they come."""
+        reader = SseReader()
+        for piece in self.pieces(response):
+            yield from reader.feed(piece)
+        yield from reader.end()
+
+    def assemble(self, texts: Iterable[str]) -> Assembled:
+        """The message in the events: half of one, when the connection broke, is none."""
+        assembly = Assembly()
+        try:
+            for text in texts:
+                assembly.add(text)
+        except httpx.TransportError:
+            if not assembly.whole:
+                raise
+        return assembly.finished()
+
+    def hear(self, response: httpx.Response) -> Turn:
+        """What the model says in the stream."""
+        turn = self.assemble(self.texts(response))
+        return turn.message, turn.finish_reason, turn.whole
 
 
 def failure(error_type: str, error: str) -> str:
@@ -100,8 +156,8 @@ def failure(error_type: str, error: str) -> str:
     return json.dumps({"ok": False, "error_type": error_type, "error": error})
 
 
-def lane(loop: type[Loop]) -> RunLane:
-    """The lane that goes by this loop."""
+def lane(plain: type[Loop], streamed: type[Loop]) -> RunLane:
+    """The lane that goes by these loops, one for each mode."""
 
     def run(
         prompt: str,
@@ -112,13 +168,15 @@ def lane(loop: type[Loop]) -> RunLane:
         api_key: str,
         system: str | None = None,
         max_rounds: int = 8,
+        stream: bool = False,
         timeout: float = 60.0,
     ) -> tuple[list[Any], str]:
         headers = {"Authorization": f"Bearer {api_key}", "Content-Type": "application/json"}
         with httpx.Client(base_url=base_url, headers=headers, timeout=timeout, verify=False) as client:  # noqa: S501 # loopback
-            return loop(prompt, tools, model, system).run(client, max_rounds)
+            loop = streamed if stream else plain
+            return loop(prompt, tools, model, system, timeout).run(client, max_rounds)
 
     return run
 
 
-faithful = lane(Loop)
+faithful = lane(Loop, StreamLoop)

@@ -6,19 +6,19 @@ from typing import Any
 
 import httpx
 
-from protocol import Message, opening, read_reply, tool_calls, tool_message
-from tests.faithful import Loop, RunLane, failure, lane
+from protocol import Message, opening, tool_calls, tool_message
+from tests.faithful import Loop, RunLane, StreamLoop, failure, lane
 
 MINIATURES: dict[str, RunLane] = {}
-"""Every miniature by its name."""
+"""The miniatures whose fault shows in both modes, by name."""
 
 
-def departs_in(step: str) -> Callable[[Callable[..., Any]], RunLane]:
-    """Make a miniature of a function that takes the place of one step of the loop."""
+def departs_in(step: str, among: dict[str, RunLane] = MINIATURES) -> Callable[[Callable[..., Any]], RunLane]:
+    """Make a miniature of a function that takes the place of one step of the loop; it is entered into `among`."""
 
     def make(fault: Callable[..., Any]) -> RunLane:
-        run = lane(type(fault.__name__, (Loop,), {step: fault}))
-        MINIATURES[fault.__name__] = run
+        plain, streamed = (type(fault.__name__, (base,), {step: fault}) for base in (Loop, StreamLoop))
+        among[fault.__name__] = run = lane(plain, streamed)
         return run
 
     return make
@@ -97,71 +97,71 @@ def rounds_numbers(loop: Loop, reply: Message) -> list[Message]:
 
 
 @departs_in("answers")
-def swaps_ids(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def swaps_ids(loop: Loop, ids: list[Any], *turn: Any) -> list[Message]:
     """Each result goes back under the id of another call."""
-    messages = Loop.answers(loop, ids, calls, finish_reason)
+    messages = Loop.answers(loop, ids, *turn)
     contents = [message["content"] for message in reversed(messages)]
     return list(map(tool_message, ids, contents))
 
 
 @departs_in("answers")
-def answers_twice(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def answers_twice(loop: Loop, *turn: Any) -> list[Message]:
     """The last call's result goes back twice."""
-    messages = Loop.answers(loop, ids, calls, finish_reason)
+    messages = Loop.answers(loop, *turn)
     return [*messages, messages[-1]]
 
 
 @departs_in("answers")
-def forgets_a_call(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def forgets_a_call(loop: Loop, *turn: Any) -> list[Message]:
     """The last call is run, and not answered."""
-    return Loop.answers(loop, ids, calls, finish_reason)[:-1]
+    return Loop.answers(loop, *turn)[:-1]
 
 
 @departs_in("answers")
-def answers_in_reverse(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def answers_in_reverse(loop: Loop, *turn: Any) -> list[Message]:
     """The last call is answered first."""
-    return Loop.answers(loop, ids, calls, finish_reason)[::-1]
+    return Loop.answers(loop, *turn)[::-1]
 
 
 @departs_in("answers")
-def reorders_calls(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def reorders_calls(loop: Loop, *turn: Any) -> list[Message]:
     """The last call goes back first; the results stay in the order of the calls."""
     loop.messages[-1] = {**loop.messages[-1], "tool_calls": loop.messages[-1]["tool_calls"][::-1]}
-    return Loop.answers(loop, ids, calls, finish_reason)
+    return Loop.answers(loop, *turn)
 
 
 @departs_in("answers")
-def invents_a_result(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def invents_a_result(loop: Loop, *turn: Any) -> list[Message]:
     """A result goes back that no call asked for."""
-    messages = Loop.answers(loop, ids, calls, finish_reason)
+    messages = Loop.answers(loop, *turn)
     return [*messages, tool_message("call_of_nobody", failure("none", "nobody asked"))]
 
 
 @departs_in("answers")
-def adds_a_message(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def adds_a_message(loop: Loop, *turn: Any) -> list[Message]:
     """The lane speaks for the user behind the results."""
-    messages = Loop.answers(loop, ids, calls, finish_reason)
+    messages = Loop.answers(loop, *turn)
     return [*messages, {"role": "user", "content": "Go on."}]
 
 
 @departs_in("answers")
-def talks_before_answering(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def talks_before_answering(loop: Loop, *turn: Any) -> list[Message]:
     """A message stands between the calls and their results."""
-    messages = Loop.answers(loop, ids, calls, finish_reason)
+    messages = Loop.answers(loop, *turn)
     return [{"role": "user", "content": "Here it comes."}, *messages]
 
 
 @departs_in("answers")
-def marks_its_results(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def marks_its_results(loop: Loop, *turn: Any) -> list[Message]:
     """Each tool message has a key that is no key of tool messages."""
-    messages = Loop.answers(loop, ids, calls, finish_reason)
+    messages = Loop.answers(loop, *turn)
     return [{**message, "status": "success"} for message in messages]
 
 
 @departs_in("answers")
-def loses_the_first_call_when_broken(loop: Loop, ids: list[Any], calls: list[Any], finish_reason: Any) -> list[Message]:
+def loses_the_first_call_when_broken(loop: Loop, *turn: Any) -> list[Message]:
     """A call whose arguments are no JSON is not answered."""
-    messages = Loop.answers(loop, ids, calls, finish_reason)
+    messages = Loop.answers(loop, *turn)
     return messages[1:] if '"invalid_json"' in messages[0]["content"] else messages
 
 
@@ -169,9 +169,9 @@ def loses_the_first_call_when_broken(loop: Loop, ids: list[Any], calls: list[Any
 
 
 @departs_in("observation")
-def executes_cut_off_call(loop: Loop, call: Any, finish_reason: Any) -> str:
+def executes_cut_off_call(loop: Loop, call: Any, finish_reason: Any, whole: bool) -> str:
     """A turn that was cut off is executed all the same."""
-    return Loop.observation(loop, call, "tool_calls")
+    return Loop.observation(loop, call, "tool_calls", whole)
 
 
 @departs_in("execute")
@@ -348,7 +348,7 @@ def runs_a_tool_unasked(loop: Loop, client: httpx.Client) -> httpx.Response:
 @departs_in("run")
 def stops_early(loop: Loop, client: httpx.Client, max_rounds: int) -> tuple[list[Any], str]:
     """The run ends with the model's first message, whatever it asks for."""
-    reply, _ = read_reply(loop.ask(client).content)
+    reply, _, _ = loop.hear(loop.ask(client))
     loop.messages += loop.back(reply)
     return loop.claim("unanswered-calls")
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from compare.findings import CLASSES
 from compare.known import always_expected
+from compare.modes import MODES, STREAM
 from compare.profiles import rules_of
 from compare.scenario import CATALOGUE_FOLDER, Scenario, catalogue, load
 from compare.tolerances import legend
-from protocol import REPAIRS, STOP_REASONS
+from protocol import DEVIATIONS, REPAIRS, STOP_REASONS
 from protocol.profile import profile
 from toolbox.console import exit_status
 
@@ -47,7 +48,7 @@ def diptych(*arguments: str) -> str:
 
 def compare_part() -> str:
     """How the main job begins and ends."""
-    return excerpt(diptych("run"))
+    return excerpt(diptych("run", "--both"))
 
 
 def excerpt(output: str) -> str:
@@ -95,19 +96,28 @@ def repairs_part() -> str:
 
 
 def difference(scenario: Scenario) -> tuple[str, ...] | None:
-    """The row of a scenario in which the graph does something else than the loop by hand."""
-    raw, lc = scenario.expected("raw"), scenario.expected("lc")
-    findings = [key for key in lc.findings if key not in (*raw.findings, *always_expected("lc"))]
-    kinds = dict.fromkeys(key.split()[0] for key in findings if key.split()[0] not in ("stop-reason", "unused-reply"))
-    if lc.stop == raw.stop and not kinds:
+    """The row of a scenario in which the graph does something else than the loop by hand, in any mode."""
+    told = {mode: told_of(scenario, mode) for mode in scenario.modes}
+    if not any(told.values()):
         return None
-    return f"`{scenario.name}`: {scenario.teaches}", raw.stop, lc.stop, ", ".join(kinds)
+    raw = dict.fromkeys(scenario.expected("raw", mode).stop for mode in scenario.modes)
+    plain, stream = (told.get(mode, "–") or "as by hand" for mode in MODES)
+    return f"`{scenario.name}`: {scenario.teaches}", ", ".join(raw), plain, "the same" if stream == plain else stream
+
+
+def told_of(scenario: Scenario, mode: str) -> str:
+    """What LangGraph does otherwise in one mode: how it ends, and the classes of what is found; else nothing."""
+    raw, lc = scenario.expected("raw", mode), scenario.expected("lc", mode)
+    keys = [key for key in lc.findings if key not in (*raw.findings, *always_expected("lc", mode == STREAM))]
+    kinds = dict.fromkeys(key.split()[0] for key in keys if key.split()[0] != "unused-reply")
+    return "" if lc.stop == raw.stop and not kinds else f"{lc.stop}: {', '.join(kinds)}".removesuffix(": ")
 
 
 def differences_part() -> str:
     """All scenarios in which the lanes part."""
     rows = [difference(load(path)) for path in catalogue()]
-    return table(("scenario", "by hand", "LangGraph", "findings"), *[row for row in rows if row is not None])
+    head = ("scenario", "by hand", "LangGraph", "LangGraph, streamed")
+    return table(head, *[row for row in rows if row is not None])
 
 
 def tolerances_part() -> str:
@@ -132,6 +142,49 @@ def rules_part() -> str:
     rules = rules_of(profile("openai"))
     rows = [(f"`{rule.name}`", rule.demands, str(rule.status), rule.source) for rule in rules]
     return table(("rule", "what it demands", "answer", "source"), *rows)
+
+
+def drill_part() -> str:
+    """The drill at the borders of chunks."""
+    return fence(diptych("drill", "--by", "chunk"))
+
+
+def deviations_part() -> str:
+    """The rules for streams that are nearly right."""
+    return table(("deviation", "what is done"), *[(f"`{name}`", text) for name, text in DEVIATIONS.items()])
+
+
+LANE = '''
+"""A lane with one mistake: it answers only the first call of a turn."""
+
+import httpx
+
+from toolbox import execute
+
+
+def run(prompt, tools, *, base_url, model, api_key, system=None, max_rounds=8, timeout=60.0):
+    by_name = {tool.name: tool for tool in tools}
+    schemas = [tool.schema() for tool in tools]
+    messages = [{"role": "user", "content": prompt}]
+    for _ in range(max_rounds):
+        request = {"model": model, "messages": messages, "tools": schemas}
+        reply = httpx.post(f"{base_url}/chat/completions", json=request, timeout=timeout).json()
+        if "error" in reply:
+            return messages, "http-error"
+        message = reply["choices"][0]["message"]
+        messages.append(message)
+        if not message.get("tool_calls"):
+            return messages, "answer"
+        for call in message["tool_calls"][:1]:
+            observation = execute(by_name, call["function"]["name"], call["function"]["arguments"])
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": observation})
+    return messages, "round-limit"
+'''
+
+
+def lane_part() -> str:
+    """A lane of one's own, with a mistake that Diptych names."""
+    return fence(LANE, "python")
 
 
 def scenario_part() -> str:

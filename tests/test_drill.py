@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from compare import cli, drill
+from compare import cli, drill, process
 from compare.broken_replies import BYTE, CHUNK, CLEAN, CUT, Break, Kind, answering, kinds_of
 from compare.comparison import task_of
 from compare.drill import Strip, strips_of

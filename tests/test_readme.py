@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme_parts import PART, PARTS, README, ROOT
+from compare.scenario import find
+from tests.readme_parts import LANE, PART, PARTS, README, ROOT
 
 TEXT = README.read_text(encoding="utf-8")
 SLOW = {"compare"}  # tests/test_catalogue.py runs the whole catalogue, and looks at this part
@@ -42,3 +43,18 @@ def test_links_lead_somewhere() -> None:
     """Each relative link names a file of the repository."""
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT):
         assert (ROOT / target).exists(), target
+
+
+def test_the_lane_with_a_mistake_is_named_for_it(tmp_path: Path) -> None:
+    """The lane that the README shows runs as it stands there, and its mistake is found."""
+    (tmp_path / "mylane.py").write_text(LANE, encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("diptych")), "run", "two-calls-in-one-turn", "--lanes", "raw,mylane"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ran.returncode == 1
+    assert "not expected: unanswered-call messages[1].tool_calls[1]" in ran.stdout
+
+
+@pytest.mark.parametrize("name", re.findall(r"`diptych run ([\w-]+)", TEXT))
+def test_a_scenario_that_is_named_is_there(name: str) -> None:
+    """What the README sends its reader to look at is in the catalogue."""
+    assert [name] == [scenario.name for scenario in find(name)]

@@ -66,7 +66,7 @@ TOP_CASES = [
     (
         HEAD + "zzz = 1\n",
         "'zzz' is not a key here; the keys are title, teaches, prompt, system, max_rounds, model, "
-        "stands_for, workspace, reply, expect",
+        "modes, timeout, stands_for, workspace, write, profiles, reply, expect, expect_stream",
     ),
     (HEAD + '"a\\nb\\u001b" = 1\n', "'a\\nb\\x1b' is not a key here; the keys are title, "),
     (HEAD.replace('"A title"', "5"), "'title' is an integer, but must be a string: title = \"...\""),

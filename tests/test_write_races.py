@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.openers import OPENERS, swap_until
+from tests.openers import OPENERS
+from tests.test_confined import swap_until
 from tests.test_path_properties import entries, grown, steps
 from tests.test_write_file import Write, everything, writer
 from toolbox import execute, file_tools

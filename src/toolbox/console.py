@@ -1,18 +1,21 @@
 """One lane at a terminal: its settings from the environment, its progress, and the exit status that it ends with."""
 
+import contextlib
 import logging
 import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
+from urllib.parse import urlsplit
 
 import click
 
 from protocol import STOP_REASONS
+from toolbox.escaped import came_of, noting
 from toolbox.standard import standard_tools
 
-WRONG_USE = 2
+NOT_WRITTEN, WRONG_USE, INTERRUPTED = 1, 2, 130
 LaneRun = Callable[..., tuple[list[dict[str, Any]], str]]
 
 
@@ -25,7 +28,8 @@ def console(name: str, load: Callable[[], LaneRun]) -> None:
     """Run `python -m NAME`. `load` fetches the lane's function, and is called only when it is needed.
 
     Settings come from OPENAI_API_KEY, OPENAI_MODEL and OPENAI_BASE_URL; the last two also as options, the key never:
-    a command line can be read by every user of the machine. Exits with 2 for wrong usage.
+    a command line can be read by every user of the machine. Exits with the status of the stop reason; with 1 where
+    the answer cannot be written, 2 for wrong usage, 130 when interrupted.
     """
 
     @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -37,6 +41,7 @@ def console(name: str, load: Callable[[], LaneRun]) -> None:
                   help="The folder that the file tools may read.")  # fmt: skip
     @click.option("--max-rounds", default=8, show_default=True, type=click.IntRange(1), help="Requests at the most.")
     @click.option("--system", help="A system text in front of the prompt.")
+    @click.option("--stream", is_flag=True, help="Let the model's replies come as Server-Sent Events.")
     @click.option("--debug", is_flag=True, help="Show the traceback when the lane itself raises.")
     def command(
         prompt: str,
@@ -45,10 +50,12 @@ def console(name: str, load: Callable[[], LaneRun]) -> None:
         root: str,
         max_rounds: int,
         system: str | None,
+        stream: bool,
         debug: bool,
-    ) -> None:
+    ) -> int:
         key = checked(model, base_url)
-        tools = standard_tools(root)
+        raised: list[BaseException] = []
+        tools = [noting(tool, raised) for tool in standard_tools(root)]
         show_progress(name)
         try:
             messages, stop = load()(
@@ -59,15 +66,48 @@ def console(name: str, load: Callable[[], LaneRun]) -> None:
                 api_key=key,
                 system=system,
                 max_rounds=max_rounds,
+                stream=stream,
             )
         except Exception as error:  # noqa: BLE001 # whatever a lane raises ends the program with one line
             if debug:
                 traceback.print_exc()
-            click.echo(printable(f"[error] {type(error).__name__}: {error}"), err=True)
-            messages, stop = [], "crash"
-        finish(messages, stop)
+            tell(f"[error] {type(error).__name__}: {error}")
+            messages, stop = [], "tool-error" if came_of(error, raised) else "crash"
+        show(messages, stop)
+        return exit_status(stop)
 
-    command(prog_name=f"python -m {name}")
+    leave(guarded(command, f"python -m {name}"))
+
+
+def guarded(command: click.Command, name: str) -> int:
+    """The exit status of a command. Not by click's own `main`, which says and ends an interruption in its own way."""
+    try:
+        with command.make_context(name, sys.argv[1:]) as context:
+            return int(command.invoke(context))
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return WRONG_USE
+    except KeyboardInterrupt:
+        tell("interrupted")
+        return INTERRUPTED
+    except OSError as error:
+        tell(f"the output cannot be written: {error.strerror or error}")
+        return NOT_WRITTEN
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once: a lane that was interrupted may have threads, and Python would wait for them."""
+    with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+        sys.stderr.flush()
+    os._exit(status)
+
+
+def tell(text: str) -> None:
+    """Write a line to standard error, if that can be written to."""
+    with contextlib.suppress(OSError):
+        click.echo(printable(text), err=True)
 
 
 def checked(model: str | None, base_url: str) -> str:
@@ -81,7 +121,18 @@ def checked(model: str | None, base_url: str) -> str:
         raise click.UsageError("OPENAI_MODEL is not set: export it, or give --model")
     if not base_url.startswith(("http://", "https://")):
         raise click.UsageError(f"OPENAI_BASE_URL is {base_url!r}, but must start with http:// or https://")
+    if not has_host(base_url):
+        raise click.UsageError(f"OPENAI_BASE_URL is {base_url!r}, but must name a host: http://127.0.0.1:8000/v1")
     return key
+
+
+def has_host(url: str) -> bool:
+    """Whether the address names a host, and no port or one that there can be."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def show_progress(name: str) -> None:
@@ -94,21 +145,26 @@ def show_progress(name: str) -> None:
     logger.propagate = False
 
 
-def finish(messages: list[dict[str, Any]], stop: str) -> None:
-    """Print the answer, say why the run ended where that was no answer, and exit with its status."""
+def show(messages: list[dict[str, Any]], stop: str) -> None:
+    """Print the answer, and say why the run ended where that was no answer. Raises OSError."""
     last = messages[-1] if messages else {}
     content = last.get("content") if last.get("role") == "assistant" else None
     if content:
         write_text(sys.stdout, content if isinstance(content, str) else str(content))
     if stop != "answer":
-        click.echo(f"[stop] {stop}: {STOP_REASONS[stop]}", err=True)
-    sys.exit(exit_status(stop))
+        tell(f"[stop] {stop}: {STOP_REASONS[stop]}")
 
 
-def write_text(stream: TextIO, text: str) -> None:
-    """Write a text as it is; on a terminal with its control characters spelled out, so that none is obeyed."""
+def write_text(stream: TextIO | None, text: str) -> None:
+    """Write a text as it is; on a terminal with its control characters spelled out, so that none is obeyed.
+
+    Raises OSError, also for a stream that was closed by whoever started us: Python has None in its place.
+    """
+    if stream is None:
+        raise OSError("it is closed")
     shown = "\n".join(map(printable, text.split("\n"))) if stream.isatty() else text
     stream.write(shown.encode("utf-8", "backslashreplace").decode() + "\n")
+    stream.flush()  # here, because a full disk is found out only now
 
 
 def printable(text: str) -> str:
