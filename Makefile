@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare test lint format bench lock readme clean
+.PHONY: compare test lint format bench scoreboard lock readme clean
 
 compare: .venv/ready ## the main job: the whole catalogue through both lanes, plain and streamed
 	$(BIN)/diptych run --both
@@ -21,6 +21,9 @@ format: .venv/ready
 
 bench: .venv/ready ## ratios and call counts; takes minutes
 	$(BIN)/python -m bench
+
+scoreboard: .venv/ready ## the judge on trial: faults caught, missed, false alarms
+	$(BIN)/python -m tests.scoreboard
 
 readme: .venv/ready ## write the generated parts of README.md anew
 	$(BIN)/python -m tests.readme_parts

@@ -71,8 +71,9 @@ def _assistant(
             yield Finding("invented-id", lane, f"{call.path}.id", later.number, call.id, call.sent_id)
     kept = [index for index in order if index is not None]
     if kept != sorted(kept):
+        both = orders([call for call in calls if call.came_back], kept)
         yield Finding(
-            "reordered", lane, f"{path}.tool_calls", later.number, None, kept, "the calls stand in another order"
+            "reordered", lane, f"{path}.tool_calls", later.number, *both, "the calls stand in another order"
         )
     compared = diff(_comparable(turn.reply, calls), aligned(assistant, order), path)
     tolerances.extend(compared.tolerances)
@@ -133,9 +134,22 @@ def _answers(lane: str, later: Turn, calls: list[Call], rest: list[tuple[int, An
             yield Finding("unanswered-call", lane, call.path, later.number, call.id, None)
         elif len(call.answers) > 1:
             yield Finding("answered-twice", lane, call.path, later.number, 1, len(call.answers))
-    firsts = [call.answers[0][0] for call in calls if call.answers]
+    answered = [call for call in calls if call.answers]
+    firsts = [call.answers[0][0] for call in answered]
     if firsts != sorted(firsts):
-        yield Finding("reordered", lane, f"messages[{min(firsts)}]", later.number, None, firsts, "results out of order")
+        both = orders(answered, firsts)
+        yield Finding("reordered", lane, f"messages[{min(firsts)}]", later.number, *both, "results out of order")
+
+
+def orders(calls: Sequence[Call], places: Sequence[int]) -> tuple[list[str], list[str]]:
+    """The calls in the order in which they were made, and in that of the places where they or their results stand.
+
+    They are named by their ids; where these do not tell them apart, by their numbers.
+    """
+    ids = [call.id for call in calls]
+    if not all(map(usable, ids)) or len(set(ids)) < len(ids):
+        ids = [f"call {number}" for number in range(1, len(calls) + 1)]
+    return ids, [name for _, name in sorted(zip(places, ids, strict=True), key=lambda pair: pair[0])]
 
 
 def _told(lane: str, later: Turn, calls: list[Call], call: Call) -> Iterator[Finding]:

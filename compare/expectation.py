@@ -20,15 +20,18 @@ class Expectation:
 def read_expectations(top: Table, key: str, default: bool = True) -> dict[str, Expectation]:
     """The table of this key: lane names with what is expected of them, and "" with what is expected of all others.
 
-    Without `default`, the table may speak of single lanes only, or be missing. Raises `ScenarioError`.
+    The table may speak of single lanes only, or be missing: with `default`, all others are then expected to answer and
+    to give no finding. Raises `ScenarioError`.
     """
-    values = top.need(key, dict) if default else top.get(key, dict) or {}
+    values = top.get(key, dict) or {}
     table = top.inner(key, values)
     lanes = {name: value for name, value in values.items() if name not in _KEYS}
     for name, value in lanes.items():
         if type(value) is not dict:
             table.only(_KEYS, f"the table of a lane is written [{key}.{name}]")
-    expect = {"": _expectation(table)} if default or len(lanes) < len(values) else {}
+    expect = {"": Expectation("answer")} if default else {}
+    if len(lanes) < len(values):
+        expect[""] = _expectation(table)
     for name, value in lanes.items():
         lane = top.inner(f"{key}.{name}", value)
         lane.only(_KEYS, f'a lane with a dot in its name is quoted: [{key}."{name}.{next(iter(value), "")}"]')

@@ -32,6 +32,11 @@ CLASSES: dict[str, tuple[str, str]] = {
 }
 """Each class with its severity and what it leads to, in the words of the report."""
 
+OF_ENVELOPE = {
+    "lost-field": "the request leaves out what the lane was given",
+    "added-field": "the request holds what nobody asked for",
+}
+"""What these classes lead to where they speak of what a request carries beside its messages."""
 
 BETWEEN_LANES = ("stop-reason", "error-wording")
 """Classes that speak of one lane against another. Nobody expects them: they depend on which lanes are compared."""
@@ -71,4 +76,12 @@ class Finding:
     @property
     def consequence(self) -> str:
         """What it leads to."""
+        if self.kind in OF_ENVELOPE and not self.path.startswith(("messages[", "executed ")):
+            return OF_ENVELOPE[self.kind]
         return CLASSES[self.kind][1]
+
+
+def meaning(kind: str) -> str:
+    """What a class leads to, wherever it is found."""
+    beside = f"; beside the messages: {OF_ENVELOPE[kind]}" if kind in OF_ENVELOPE else ""
+    return CLASSES[kind][1] + beside

@@ -10,6 +10,7 @@ from compare.calls import Call, calls_of, usable
 from compare.diff import message_differences
 from compare.envelope import envelope_findings
 from compare.findings import Finding
+from compare.heard import broken_off, heard
 from compare.profiles import refusals
 from compare.runner import Execution, Run
 from compare.server import Exchange
@@ -135,13 +136,20 @@ def _script(run: Run, told: Conversation, scripted: int | None) -> Iterator[Find
     if scripted is None:
         return
     asked = [attempt for turn in told.turns for attempt in turn.attempts]
-    for number in range(scripted, len(asked)):
-        path = f"request {asked[number].request.number}"
-        yield Finding("beyond-script", run.lane, path, None, scripted, number + 1)
-    for number in range(len(asked), scripted):
-        yield Finding("unused-reply", run.lane, f"reply {number + 1}", None, scripted, len(asked))
+    note = counted(scripted, len(asked))
+    for attempt in asked[scripted:]:
+        yield Finding("beyond-script", run.lane, f"request {attempt.request.number}", note=note)
+    for number in range(len(asked) + 1, scripted + 1):
+        yield Finding("unused-reply", run.lane, f"reply {number}", note=note)
+
+
+def counted(scripted: int, asked: int) -> str:
+    """The replies of the script and the requests for one, in words."""
+    replies, were = "reply" if scripted == 1 else "replies", "was" if asked == 1 else "were"
+    return f"the script has {scripted} {replies}, and {asked} {were} asked for"
 
 
 def failure_of(exchange: Exchange) -> str:
     """What an attempt met, in a few words."""
-    return "a closed connection" if exchange.reply.close else f"HTTP {exchange.reply.status}"
+    # Behind a reply that was whole, the sending broke off: that is no problem of the reply's.
+    return heard(exchange).problem or broken_off(exchange).problem

@@ -13,7 +13,7 @@ from typing import Any
 
 from compare.calls import Call
 from compare.comparison import Comparison, across_modes
-from compare.findings import CLASSES, Finding
+from compare.findings import CLASSES, Finding, meaning
 from compare.judge import Judged
 from compare.modes import MODES, Across
 from compare.replies import compact
@@ -46,7 +46,7 @@ def report(comparisons: Sequence[Comparison]) -> dict[str, Any]:
         "legend": {
             "verdicts": VERDICT_MEANINGS,
             "tolerances": legend(),
-            "findings": {kind: {"severity": it[0], "consequence": it[1]} for kind, it in CLASSES.items()},
+            "findings": {kind: {"severity": it[0], "consequence": meaning(kind)} for kind, it in CLASSES.items()},
             "stops": dict(STOP_REASONS),
         },
         "summary": {

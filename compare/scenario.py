@@ -18,6 +18,8 @@ __all__ = ["Expectation", "Scenario", "ScenarioError", "catalogue", "find", "loa
 
 CATALOGUE_FOLDER = Path(__file__).parent / "scenarios"
 MAX_FILE_CHARACTERS = 4 * 1024 * 1024
+MAX_NAME_BYTES = 255
+"""Of a file or a folder: more is refused by most file systems."""
 
 _FILE_KEYS = [
     "title",
@@ -41,7 +43,7 @@ _ISSUE = re.compile(r"[\w.-]+/[\w.-]+#[0-9]+")
 
 @dataclass(frozen=True)
 class Scenario:
-    """One prompt, the model's replies to it in order, and what is expected of each lane.
+    """One prompt, the model's replies to it in order, and what is expected of each lane: where nothing is said, an answer.
 
     `workspace` maps a relative file name to its text; `write` offers the tool that writes there. `profiles` names
     those, besides OpenAI's, whose refusals are findings. `expect` maps the name of a lane to what is expected of it,
@@ -100,7 +102,8 @@ def find(argument: str) -> list[Scenario]:
     if os.path.isdir(argument):
         return _load_folder(Path(argument))
     near = difflib.get_close_matches(Path(argument).stem, named, cutoff=0.7)
-    mend = f"did you mean {either(near)}?" if near else "'diptych list' shows the names"
+    mend = f"did you mean {either(near)}?" if near else "'diptych list' shows the names,"
+    mend += " 'diptych --help' lists the commands"  # because `run` may be left out, a command misspelt comes here too
     raise scenario_error(argument, f"no scenario of the catalogue, and no file or folder; {mend}")
 
 
@@ -198,6 +201,9 @@ def _workspace(top: Table) -> dict[str, str]:
             raise table.wrong(f'{name!r} leaves the workspace; name a file inside it, such as "docs/a.txt"')
         if {"", "."} & set(parts) or not name.isprintable() or "\\" in name or ":" in name:
             raise table.wrong(f'{name!r} is not a plain file name; write it such as "docs/a.txt"')
+        for part in parts:
+            if (size := len(part.encode())) > MAX_NAME_BYTES:
+                raise table.wrong(f"{part[:20] + '...'!r} is a name of {size} bytes; it may have {MAX_NAME_BYTES}")
         for end in range(1, len(parts)):
             if (folder := "/".join(parts[:end])) in table.values:
                 raise table.wrong(f"{folder!r} is a file, and {name!r} needs it to be a folder; rename one")

@@ -117,7 +117,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         wrong = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         raise scenario_error(f"{path}:{line}", wrong) from error
     if not text.strip():
-        raise scenario_error(path, "the file is empty; it needs title, teaches, prompt, [[reply]], [expect]")
+        raise scenario_error(path, "the file is empty; it needs title, teaches, prompt, [[reply]]")
     try:
         return tomllib.loads(text)
     except ValueError as error:

@@ -1,6 +1,7 @@
 """The faithful lane: the rules of the hand-written lane once more, plain and streamed, each step a method."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import monotonic
 from typing import Any, ClassVar
@@ -40,7 +41,7 @@ class Loop:
         self.tools = {tool.name: tool for tool in tools}
         self.model = model
         self.timeout = timeout
-        self.until = 0.0
+        self.until = math.inf
         self.ids = made_up_ids()
         self.messages = self.opening(prompt, system)
 

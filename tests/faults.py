@@ -91,6 +91,79 @@ FAULTS: dict[str, Fault] = {
 """Those that show in every mode of their scenario."""
 
 STREAM_FAULTS: dict[str, Fault] = {
-    "decodes_each_piece": ("character-cut-in-two", f"changed-value {ARGUMENTS}", ()),
+    "decodes_each_piece": (
+        "character-cut-in-two",
+        f"changed-value {ARGUMENTS}",
+        (f"changed-value executed {CALL_1}.arguments.query",),
+    ),
+    "ends_lines_where_python_does": (
+        "line-separators-in-a-text",
+        "claim-differs stop",
+        (f"claim-differs {ASSISTANT}",),
+    ),
+    "loses_the_last_chunk": (
+        "last-event-without-blank-line",
+        f"claim-differs {ASSISTANT}",
+        ("claim-differs stop",),
+    ),
+    "stops_at_the_finish_reason": (
+        "call-behind-the-finish-reason",
+        f"unanswered-call {CALL_1}",
+        ("unused-reply reply 2", "claim-differs stop", f"claim-differs {ASSISTANT}", OTHER_STOP),
+    ),
+    "passes_over_an_error": (
+        "error-in-a-stream",
+        "executed-n-times behind request 1",
+        (f"added-field {ASSISTANT}", "added-field messages[2]", "beyond-script request 2", OTHER_STOP),
+    ),
+    "doubles_names": ("name-repeated-in-each-delta", f"changed-value {CALL_1}.function.name", ()),
+    "trusts_the_index": (
+        "index-zero-for-all-calls",
+        f"dropped-call {CALL_2}",
+        (f"changed-value {ARGUMENTS}", f"unanswered-call {CALL_2}"),
+    ),
+    "opens_a_call_per_delta": (
+        "index-starts-at-one",
+        f"added-field {CALL_2}",
+        (
+            f"changed-value {ARGUMENTS}",
+            "orphan-result messages[3]",
+            f"would-be-refused {CALL_2}.function.name openai:call-shape",
+        ),
+    ),
+    "goes_on_with_the_last_call": (
+        "calls-interleaved",
+        f"changed-value {ARGUMENTS}",
+        (f"changed-value {CALL_2}.function.arguments",),
+    ),
+    "keeps_calls_as_they_come": (
+        "index-descending",
+        f"reordered {ASSISTANT}.tool_calls",
+        ("reordered messages[2]",),
+    ),
+    "drops_reasoning_deltas": (
+        "reasoning-in-fragments",
+        f"lost-field {ASSISTANT}.reasoning_content",
+        (f"would-be-refused {ASSISTANT}.reasoning_content deepseek-thinking:reasoning-comes-back",),
+    ),
+    "keeps_the_last_reasoning_delta": (
+        "reasoning-in-fragments",
+        f"changed-value {ASSISTANT}.reasoning_content",
+        (),
+    ),
+    "executes_cut_off_stream": ("stream-ends-between-two-calls", f"executed-despite-cut-off {CALL_1}", ()),
+    "completes_cut_off_arguments": (
+        "arguments-cut-off-unlabelled",
+        f"changed-value executed {CALL_1}.arguments",
+        (),
+    ),
+    "takes_the_end_of_a_stream_for_done": ("stream-ends-in-an-answer", "claim-differs stop", ()),
+    "takes_a_cut_message_for_whole": (
+        "connection-cut-in-an-answer",
+        "claim-differs stop",
+        (f"claim-differs {ASSISTANT}",),
+    ),
+    "calls_a_stall_an_answer": ("stream-drips", "claim-differs stop", (f"claim-differs {ASSISTANT}",)),
+    "ignores_the_deadline": ("stream-drips", OTHER_STOP, ()),
 }
 """Those that show in a stream only."""

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-from compare.findings import CLASSES
+from compare.findings import CLASSES, meaning
 from compare.known import always_expected
 from compare.modes import MODES, STREAM
 from compare.profiles import rules_of
@@ -127,7 +127,7 @@ def tolerances_part() -> str:
 
 def findings_part() -> str:
     """The classes of findings."""
-    rows = [(f"`{kind}`", severity, text) for kind, (severity, text) in CLASSES.items()]
+    rows = [(f"`{kind}`", severity, meaning(kind)) for kind, (severity, _) in CLASSES.items()]
     return table(("class", "severity", "what it leads to"), *rows)
 
 

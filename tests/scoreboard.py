@@ -69,7 +69,9 @@ def false_alarms(name: str, lane: str, mode: str) -> list[str]:
     came = {finding.key for finding in judged.findings if finding.kind not in BETWEEN_LANES}
     wanted = set(expected.findings)
     alarms = [] if judged.observed == expected.stop else [f"stop is {judged.observed}, and not {expected.stop}"]
-    return alarms + [f"found: {key}" for key in sorted(came - wanted)] + [f"gone: {key}" for key in sorted(wanted - came)]
+    return (
+        alarms + [f"found: {key}" for key in sorted(came - wanted)] + [f"gone: {key}" for key in sorted(wanted - came)]
+    )
 
 
 def judged_as(lane: str, comparison: Comparison) -> Judged:

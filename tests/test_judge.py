@@ -47,7 +47,7 @@ def test_a_retry_names_the_failure_that_it_followed() -> None:
     """Each attempt after the first is a finding of its own, after the attempt just before it."""
     judged = judge(run_of(([USER], failing(429)), ([USER], CLOSED), ([USER], saying(answering()))), 3)
     notes = {finding.path: finding.note for finding in judged.findings}
-    assert {"request 2": "after HTTP 429", "request 3": "after a closed connection"} == notes
+    assert {"request 2": "after HTTP 429", "request 3": "after the connection was closed without a reply"} == notes
 
 
 def test_what_is_said_behind_a_failed_request_is_an_addition() -> None:

@@ -22,8 +22,8 @@ def refusal(folder: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", ": the file is empty; it needs title, teaches, prompt, [[reply]], [expect]"),
-        (" \n\n", ": the file is empty; it needs title, teaches, prompt, [[reply]], [expect]"),
+        ("", ": the file is empty; it needs title, teaches, prompt, [[reply]]"),
+        (" \n\n", ": the file is empty; it needs title, teaches, prompt, [[reply]]"),
         (
             'title = "a"\nteaches\n',
             ":2: not TOML: Expected '=' after a key in a key/value pair (at line 2, column 8)",
@@ -236,8 +236,7 @@ def test_a_file_without_replies_is_refused(tmp_path: Path, replies: str, told: s
 
 
 EXPECT_CASES = [
-    ("", ": 'expect' is missing; write [expect]"),
-    ("[expect]\n", ": expect: 'stop' is missing; write stop = \"...\""),
+    ("[expect]\nfindings = []\n", ": expect: 'stop' is missing; write stop = \"...\""),
     ('[expect]\nstop = "anwser"\n', ": expect: 'anwser' is not a stop reason; did you mean 'answer'?"),
     (
         '[expect]\nstop = "zzz"\n',
@@ -267,7 +266,6 @@ EXPECT_CASES = [
         '[expect]\nstop = "answer"\n[expect.lc.sturdy]\nstop = "answer"\n',
         ": expect.lc: 'sturdy' is not a key here; a lane with a dot in its name is quoted: [expect.\"lc.sturdy\"]",
     ),
-    ('[expect.lc]\nstop = "answer"\n', ": expect: 'stop' is missing; write stop = \"...\""),
 ]
 
 

@@ -43,19 +43,19 @@ def envelope_block(console: Console, lines: Sequence[dict[str, Any]], *, alone: 
 
 
 def findings_block(console: Console, lanes: Sequence[dict[str, Any]]) -> Block:
-    """The findings of each lane, the gravest first, those of one class together."""
+    """The findings of each lane, the gravest first, those of one class and consequence together."""
     block: Block = []
     for lane in lanes:
         title = Text.assemble(("Findings in ", "bold"), short(lane["name"], LANE_LABEL, "bold"))
         block += [Text(), title if lane["findings"] else title.append(": none")]
-        ordered = sorted(lane["findings"], key=lambda one: (rank(one["severity"]), one["class"]))
-        for (severity, kind), group in groupby(ordered, key=lambda one: (one["severity"], one["class"])):
-            found = list(group)
+        ordered = sorted(lane["findings"], key=lambda one: (rank(one["severity"]), one["class"], one["consequence"]))
+        alike = groupby(ordered, key=lambda one: (one["severity"], one["class"], one["consequence"]))
+        for (severity, kind, consequence), group in alike:
             head = Text.assemble("  ", short(severity, 8, SEVERITY_STYLES.get(severity, "")))
             head.append(" " * (11 - head.cell_len))
-            sentence = text(kind, "bold").append(": ").append_text(text(found[0]["consequence"], "dim"))
+            sentence = text(kind, "bold").append(": ").append_text(text(consequence, "dim"))
             block += hang(console, head, sentence, console.width)
-            for one in found:
+            for one in group:
                 block += indent(finding_lines(console, one, console.width - 11), 11)
         if lane["refused_by"]:
             named = ", ".join(f"{profile} ({breach})" for profile, breach in lane["refused_by"].items())

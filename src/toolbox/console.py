@@ -14,6 +14,7 @@ import click
 from protocol import STOP_REASONS
 from toolbox.escaped import came_of, noting
 from toolbox.standard import standard_tools
+from toolbox.tool import Tool
 
 NOT_WRITTEN, WRONG_USE, INTERRUPTED = 1, 2, 130
 LaneRun = Callable[..., tuple[list[dict[str, Any]], str]]
@@ -55,7 +56,7 @@ def console(name: str, load: Callable[[], LaneRun]) -> None:
     ) -> int:
         key = checked(model, base_url)
         raised: list[BaseException] = []
-        tools = [noting(tool, raised) for tool in standard_tools(root)]
+        tools = [noting(tool, raised) for tool in tools_for(root)]
         show_progress(name)
         try:
             messages, stop = load()(
@@ -133,6 +134,14 @@ def has_host(url: str) -> bool:
         return bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+def tools_for(root: str) -> list[Tool]:
+    """The standard tools on a folder. Raises click.UsageError for one that cannot be read."""
+    try:
+        return standard_tools(root)
+    except OSError as error:
+        raise click.UsageError(f"--root {root}: {error.strerror or error}") from error
 
 
 def show_progress(name: str) -> None:
