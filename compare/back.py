@@ -72,9 +72,7 @@ def _assistant(
     kept = [index for index in order if index is not None]
     if kept != sorted(kept):
         both = orders([call for call in calls if call.came_back], kept)
-        yield Finding(
-            "reordered", lane, f"{path}.tool_calls", later.number, *both, "the calls stand in another order"
-        )
+        yield Finding("reordered", lane, f"{path}.tool_calls", later.number, *both, "the calls stand in another order")
     compared = diff(_comparable(turn.reply, calls), aligned(assistant, order), path)
     tolerances.extend(compared.tolerances)
     yield from (as_finding(lane, difference, later.number) for difference in compared.differences)

@@ -172,8 +172,15 @@ def serve(scenario: str, port: int, profile: str | None, json_file: str | None) 
     from compare.serve import serve_client
 
     writable(json_file)
-    # Standard output is the report's alone when it goes there as JSON.
-    result = serve_client(scenario, port, lambda text: click.echo(text, err=json_file == "-"), profile_named(profile))
+
+    def say(text: str) -> None:
+        click.echo(text, err=json_file == "-")  # standard output is the report's alone when it goes there as JSON
+
+    def note(text: str) -> None:
+        with contextlib.suppress(OSError):  # in a thread of the server, which must not end for it
+            click.echo(text, err=True)
+
+    result = serve_client(scenario, port, say, note, profile_named(profile))
     return deliver([result], json_file, {result.name})
 
 

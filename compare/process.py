@@ -46,8 +46,9 @@ def finish(command: Callable[[], Any]) -> NoReturn:
     At once, without the interpreter's own farewell: a lane that was interrupted or hangs may still have threads, and
     Python aborts when it meets them at its end.
     """
-    if sys.stdout is None:  # closed by whoever started us
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 # it stays open to the end
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 # it stays open to the end
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that temporary folders go then, too
     code = guarded(command)
     for stream in (sys.stdout, sys.stderr):
@@ -67,17 +68,24 @@ def guarded(command: Callable[[], Any]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return WRONG_USE
     except BrokenPipeError:  # the reader of our output has left, as head does
         return AS_EXPECTED
     except (LaneError, ProfileError, ScenarioError, OSError) as error:
-        click.echo(f"diptych: {error}", err=True)
+        tell(str(error))
         return WRONG_USE
     except (KeyboardInterrupt, click.Abort):
-        click.echo("diptych: interrupted", err=True)
+        tell("interrupted")
         return INTERRUPTED
     except Exception:  # noqa: BLE001 # the last net: a fault of ours must not look like a difference
-        click.echo(f"diptych: a fault of Diptych's own, please report it:\n{traceback.format_exc()}", err=True)
+        tell(f"a fault of Diptych's own, please report it:\n{traceback.format_exc()}")
         return OUR_FAULT
     return code if isinstance(code, int) else AS_EXPECTED
+
+
+def tell(text: str) -> None:
+    """Write to standard error why a command ends, if that can be written to: the exit code says it, too."""
+    with contextlib.suppress(OSError):
+        click.echo(f"diptych: {text}", err=True)

@@ -21,7 +21,7 @@ from compare.rows import DIFFERENT, EQUIVALENT, SAME, VERDICTS, Cell, Row
 from compare.server import Exchange
 from compare.tolerances import legend
 from compare.values import Spelled, equal
-from protocol import STOP_REASONS
+from protocol import DEVIATIONS, STOP_REASONS
 
 VERSION = 1
 PACKAGES = ("diptych", "httpx", "langchain-core", "langchain-openai", "langgraph", "openai")
@@ -48,6 +48,7 @@ def report(comparisons: Sequence[Comparison]) -> dict[str, Any]:
             "tolerances": legend(),
             "findings": {kind: {"severity": it[0], "consequence": meaning(kind)} for kind, it in CLASSES.items()},
             "stops": dict(STOP_REASONS),
+            "deviations": dict(DEVIATIONS),
         },
         "summary": {
             "comparisons": len(comparisons),
@@ -188,6 +189,8 @@ def exchange_data(exchange: Exchange) -> dict[str, Any]:
         "reply_headers": [list(header) for header in exchange.reply.headers],
         "reply": as_text(exchange.reply.body),
         "closed": exchange.reply.close,
+        "ending": exchange.reply.ending,
+        "chunks": [sent for sent, _ in exchange.chunks],
         "counts": exchange.for_model,
     }
 
@@ -216,6 +219,7 @@ def row_data(row: Row) -> dict[str, Any]:
         "verdict": row.verdict,
         "tolerances": row.tolerances,
         "said": plainly(row.said),
+        "deviations": row.deviations,
         "cells": cells,
     }
 
@@ -265,6 +269,8 @@ def volatile(one: Comparison, lane: Judged) -> dict[str, Any]:
         "lane": lane.run.lane,
         "port": lane.run.port,
         "seconds": round(lane.run.seconds, 6),
+        "chunks": [[round(at, 6) for _, at in each.chunks] for each in lane.run.exchanges],
+        "client_left": [each.client_left and round(each.client_left, 6) for each in lane.run.exchanges],
         "requests": [[round(each.received, 6), round(each.answered, 6)] for each in lane.run.exchanges],
         "tools": [round(use.seconds, 6) for use in lane.run.executions],
     }

@@ -39,12 +39,14 @@ class Row:
     """One message in every lane. `round` is 0 for the messages that open the conversation.
 
     `said` is the model's own message, where the row holds its reply: the truth that all cells are measured by.
+    `deviations` are the rules of `protocol.DEVIATIONS` that had to be applied to read it from a stream.
     """
 
     round: int
     role: str
     cells: dict[str, Cell]
     said: Any = None
+    deviations: list[str] = field(default_factory=list)
     verdict: str = SAME
     tolerances: list[str] = field(default_factory=list)
     wording: list[str] = field(default_factory=list)  # the lanes that tell a failure in words of their own
@@ -57,7 +59,9 @@ def align(lanes: Sequence[Judged]) -> list[Row]:
     rows = []
     for key in keys:
         cells = {lane.run.lane: table.get(key, Cell("absent")) for lane, table in zip(lanes, tables, strict=True)}
-        row = Row(key[0], role_of(cells, key), cells, said_at(lanes, key))
+        row = Row(key[0], role_of(cells, key), cells)
+        if (turn := turn_at(lanes, key)) is not None:
+            row.said, row.deviations = turn.reply, list(turn.deviations)
         weigh(row)
         rows.append(row)
     return rows
@@ -104,13 +108,13 @@ def round_entries(turn: Turn, later: Turn | None, calls: Sequence[Call], toleran
     return table
 
 
-def said_at(lanes: Sequence[Judged], key: Key) -> Any:
-    """The model's reply in the round, as the first lane that got that far heard it."""
+def turn_at(lanes: Sequence[Judged], key: Key) -> Turn | None:
+    """The round's turn with the model's reply, of the first lane that got that far; None for any other row."""
     number, place, _ = key
     if number == 0 or place != 0:
         return None
-    replies = [lane.told.turns[number - 1].reply for lane in lanes if len(lane.told.turns) >= number]
-    return next((reply for reply in replies if reply is not None), None)
+    turns = [lane.told.turns[number - 1] for lane in lanes if len(lane.told.turns) >= number]
+    return next((turn for turn in turns if turn.reply is not None), None)
 
 
 def role_of(cells: dict[str, Cell], key: Key) -> str:

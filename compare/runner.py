@@ -93,8 +93,7 @@ def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLIN
         # A daemon thread, so that a lane that never ends cannot keep the judge.
         thread = threading.Thread(target=call, args=(lane, task, tools, server.base_url, outcome), daemon=True)
         thread.start()
-        thread.join(deadline)
-        timed_out = thread.is_alive()
+        timed_out = not ended(thread, deadline)
         if timed_out:
             outcome = Outcome(raised=TimeoutError(f"the lane did not end within {deadline:g} seconds"))
         seconds = time.perf_counter() - started
@@ -112,6 +111,17 @@ def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLIN
         timed_out,
         raised_at=place_of(outcome.raised, lane),
     )
+
+
+def ended(thread: threading.Thread, deadline: float) -> bool:
+    """Wait for the thread to end, at most `deadline` seconds; returns whether it did.
+
+    In short steps: Python acts on a signal that comes just before a wait begins only when the wait is over.
+    """
+    until = time.monotonic() + deadline
+    while thread.is_alive() and (left := until - time.monotonic()) > 0:
+        thread.join(min(left, 0.1))
+    return not thread.is_alive()
 
 
 def place_of(error: BaseException | None, lane: Lane) -> str:

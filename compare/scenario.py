@@ -43,7 +43,7 @@ _ISSUE = re.compile(r"[\w.-]+/[\w.-]+#[0-9]+")
 
 @dataclass(frozen=True)
 class Scenario:
-    """One prompt, the model's replies to it in order, and what is expected of each lane: where nothing is said, an answer.
+    """One prompt, the model's replies to it in order, and what is expected of each lane: an answer, if nothing is said.
 
     `workspace` maps a relative file name to its text; `write` offers the tool that writes there. `profiles` names
     those, besides OpenAI's, whose refusals are findings. `expect` maps the name of a lane to what is expected of it,

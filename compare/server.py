@@ -57,12 +57,20 @@ Backend = Callable[[Request], Reply]
 class ModelServer:
     """A context manager that serves one run: its exchanges are in `exchanges`, in the order of their requests.
 
-    Entering raises OSError, in one line, for a port that is not to be had. Leaving ends every connection and every
+    `notice` is called with each exchange, before its reply goes out. Entering raises OSError, in one line, for a port
+    that is not to be had. Leaving ends every connection and every
     thread, and raises RuntimeError where the backend raised: the client then got a 500 that was no reply of a model.
     """
 
-    def __init__(self, backend: Backend, model: str = "scripted-model", port: int = 0) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        model: str = "scripted-model",
+        port: int = 0,
+        notice: Callable[[Exchange], object] | None = None,
+    ) -> None:
         self.exchanges: list[Exchange] = []
+        self._notice = notice
         self._backend, self._model, self._wanted = backend, model, port
         self._bodies, self._lock = Bodies(), threading.Lock()
         self._connections: set[socket.socket] = set()
@@ -151,6 +159,8 @@ class ModelServer:
             exchange = Exchange(request, reply, sent, arrived, self._now(), refusal is None)
             # Kept before it is sent: a client that acts on the answer must find it in the record.
             self.exchanges.append(exchange)
+            if self._notice is not None:
+                self._notice(exchange)
         return exchange
 
     def _ask(self, request: Request) -> Reply:

@@ -158,6 +158,23 @@ def test_accept_makes_a_red_scenario_green(scenario: Path) -> None:
     assert scenario.read_text(encoding="utf-8") == text
 
 
+def test_accept_works_on_a_file_that_expects_nothing_yet(scenario: Path) -> None:
+    """The first thing to do with a new scenario; what is as any lane should be needs no table."""
+    new = LOST.partition("[expect]")[0].replace('"call_1"', '""')
+    scenario.write_text(new, encoding="utf-8")
+    assert diptych("run", str(scenario), "--lanes", "raw").returncode == 1
+    assert diptych("accept", str(scenario), "--lanes", "raw").returncode == 0
+    assert scenario.read_text(encoding="utf-8").startswith(f"{new.rstrip()}\n\n[expect.raw]\nstop = ")
+    assert diptych("run", str(scenario), "--lanes", "raw").returncode == 0
+
+
+def test_a_command_that_there_is_not_is_told_where_the_commands_are() -> None:
+    """Because `run` may be left out, it is taken for a scenario."""
+    ran = diptych("bogus")
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+    assert "'diptych list' shows the names, 'diptych --help' lists the commands" in ran.stderr
+
+
 def test_a_proxy_in_the_environment_is_not_used(scenario: Path) -> None:
     """Loopback traffic stays on loopback."""
     proxy = "http://127.0.0.1:9"

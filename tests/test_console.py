@@ -76,6 +76,10 @@ def test_what_the_server_says_about_an_error_is_shown(name: str) -> None:
         ({"OPENAI_API_KEY": "sk-secret\n"}, "OPENAI_API_KEY holds a character"),
         ({"OPENAI_MODEL": None}, "OPENAI_MODEL is not set"),
         ({"OPENAI_BASE_URL": "localhost:8000"}, "must start with http://"),
+        ({"OPENAI_BASE_URL": "http://"}, "must name a host"),
+        ({"OPENAI_BASE_URL": "https:///v1"}, "must name a host"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:port/v1"}, "must name a host"),
+        ({"OPENAI_BASE_URL": "http://[::1/v1"}, "must name a host"),
     ],
 )
 def test_a_wrong_setting_is_one_clear_line(change: dict[str, str | None], mend: str) -> None:
@@ -88,10 +92,10 @@ def test_a_wrong_setting_is_one_clear_line(change: dict[str, str | None], mend: 
 
 
 def test_a_lane_that_raises_is_one_line_too() -> None:
-    """LangGraph's lane lets a tool's exception escape; the command says so and ends."""
+    """LangGraph's lane lets a tool's exception escape; the command says so and ends, with the status of that."""
     with serving(calls(("c1", "calculator", '{"expression": "1/0"}'))) as server:
         ran = lane("lc", "hi", OPENAI_BASE_URL=server.base_url)
-    assert ran.returncode == exit_status("crash")
+    assert ran.returncode == exit_status("tool-error")
     assert "[error] ZeroDivisionError" in ran.stderr
     assert "Traceback" not in ran.stderr
 

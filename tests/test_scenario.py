@@ -224,3 +224,12 @@ def test_two_scenarios_of_one_name_are_refused(tmp_path: Path) -> None:
         find(str(tmp_path))
     both = f"{tmp_path}/a.toml and {tmp_path}/deep/a.toml"
     assert f"{tmp_path}: two scenarios are named 'a': {both}; rename one" == str(caught.value)
+
+
+@pytest.mark.parametrize("expect", ["", "[expect]\n", '[expect.lc]\nstop = "crash"\n'])
+def test_where_nothing_is_expected_an_answer_is(tmp_path: Path, expect: str) -> None:
+    """A new file needs no table, and may speak of single lanes only."""
+    scenario = read(tmp_path, HEAD + REPLY + expect)
+    assert Expectation("answer") == scenario.expected("raw")
+    assert Expectation("answer") == scenario.expected("raw", "stream")
+    assert Expectation("crash" if "lc" in expect else "answer") == scenario.expected("lc")

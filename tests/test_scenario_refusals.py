@@ -281,3 +281,10 @@ def test_a_file_name_cannot_reach_the_terminal_raw(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         load(path)
     assert f"{tmp_path}/a\\n\\x1b[31m.toml: the file is empty; it" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a" * 256, f"docs/{'é' * 128}/a.txt"])
+def test_a_file_name_that_no_file_system_takes_is_refused(tmp_path: Path, name: str) -> None:
+    """In bytes, because that is what a file system counts."""
+    told = refusal(tmp_path, HEAD + REPLY + EXPECT + f'[workspace]\n"{name}" = "x"\n')
+    assert " is a name of 256 bytes; it may have 255" in told

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from compare.replies import ScriptedMessage
-from compare.scenario import ScenarioError, load
-from compare.serve import one_of
+from compare.scenario import CATALOGUE_FOLDER, ScenarioError, load
+from compare.serve import one_of, tools_called, tools_line
 from compare.server import ModelServer
 
 HELLO = """\
@@ -179,3 +179,47 @@ def test_one_scenario_is_served_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "again.toml").write_text(HELLO)
     with pytest.raises(ScenarioError, match="holds 2 scenarios, but one is served at a time; name one: again, hello"):
         one_of(str(tmp_path))
+
+
+def test_conversations_are_judged_as_lanes_side_by_side(tmp_path: Path) -> None:
+    """Each has the whole script for itself, and is measured by what is expected of any client."""
+
+    def one_good_one_bad(ask: Callable[[list[Any]], Any]) -> None:
+        faithful(ask)
+        loses_the_call(ask)
+
+    code, comparison = serve_to(one_good_one_bad, "one-call", tmp_path / "report.json")
+    good, bad = comparison["lanes"]
+    assert (1, ["client", "client 2"]) == (code, [good["name"], bad["name"]])
+    assert ([], 2, 2) == (good["surprises"], good["requests"], bad["requests"])
+    assert "serious" in {finding["severity"] for finding in bad["findings"]}
+
+
+def test_what_is_to_be_offered_is_said_first_and_each_request_while_it_comes(tmp_path: Path) -> None:
+    """The tools before anything is asked; a line on each request, also on those that were not for the model."""
+    (tmp_path / "hello.toml").write_text(HELLO)
+    for name, tools in (("one-call", "so your client must offer them: calculator"), (str(tmp_path), "call none")):
+        with served(name) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            said = [process.stdout.readline().rstrip("\n") for _ in range(5)]
+            assert tools in said[4]
+            address, message = said[0].partition("=")[2], {"role": "user", "content": "Hello"}
+            with httpx.Client(base_url=address) as http:
+                for path in ("models", *["chat/completions"] * 2):
+                    http.post(path, json={"model": "m", "messages": [message]})
+            total = 2 if name == "one-call" else 1
+            expected = [
+                "POST /v1/models: HTTP 404",
+                f"POST /v1/chat/completions: reply 1 of {total}",
+                f"POST /v1/chat/completions: reply 1 of {total} (client 2)",
+            ]
+            assert expected == [process.stderr.readline().rstrip("\n") for _ in expected]
+
+
+def test_tools_of_nobody_known_are_named_apart() -> None:
+    """A scenario may call one that does not exist, on purpose."""
+    called = tools_called(load(CATALOGUE_FOLDER / "unknown-tool.toml"))
+    assert 1 == len(called)
+    assert f"{called[0]}: only if you have it" in tools_line(called)
+    assert ["calculator"] == tools_called(load(CATALOGUE_FOLDER / "one-call.toml"))

@@ -299,6 +299,17 @@ def test_findings_come_gravest_first_with_place_values_and_consequence(data: Dat
     assert sorted(severities, key=["serious", "notice", "info"].index) == severities
 
 
+def test_a_class_is_told_apart_by_what_it_leads_to(data: Data) -> None:
+    """What is lost from the messages and what the request leaves out stand under a sentence of their own."""
+    lane = only(data, LOST)["comparisons"][0]["lanes"][1]
+    for finding in lane["findings"]:
+        finding["severity"] = "notice"
+    out = printed(data, 100)
+    assert "lost-field: what the model sent does not come back to it\n           · messages[1]" in out
+    assert "lost-field: the request leaves out what the lane was given\n           · tools" in out
+    assert "added-field: the request holds what nobody asked for\n           · stream" in out
+
+
 def test_the_envelope_takes_one_line_each(data: Data) -> None:
     """However much the schemas of the tools differ, the row of the tools is one line."""
     out = printed(only(data, TWO)).split("Envelope of the first request\n")[1].split("\n\n")[0]

@@ -38,11 +38,19 @@ def render(data: dict[str, Any], detail: set[str]) -> None:
     write(data, detail, standard_output())
 
 
+class Output(Console):
+    """A console that leaves it to the command what a reader who has left means: rich would end the process with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the error through."""
+        raise BrokenPipeError
+
+
 def standard_output() -> Console:
     """Standard output to print on; where it is no terminal, 100 cells wide unless COLUMNS says another width."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # an encoding without our signs must not end the report
         sys.stdout.reconfigure(errors="backslashreplace")
-    console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
+    console = Output(file=sys.stdout, markup=False, emoji=False, highlight=False)
     if not sys.stdout.isatty():
         columns = os.environ.get("COLUMNS", "")
         console.width = int(columns) if columns.isascii() and columns.isdigit() and int(columns) else PIPED_WIDTH
@@ -105,10 +113,12 @@ def legend_block(console: Console, data: dict[str, Any], shown: list[dict[str, A
     cells = [part for one in shown for row in one["rows"] for part in (row, *row["cells"])]
     taken = {name for part in cells for name in part["tolerances"]}
     found = {it["class"] for one in data["comparisons"] for lane in one["lanes"] for it in lane["findings"]}
+    read = {name for one in shown for row in one["rows"] for name in row["deviations"]}
     verdicts = legend["verdicts"] if len(data["lanes"]) > 1 else {}
     parts = {
         "Verdicts": {f"{SYMBOLS.get(name, ' ')} {name}": words for name, words in verdicts.items()},
         "Tolerances": {name: words for name, words in legend["tolerances"].items() if name in taken},
+        "Streams": {name: words for name, words in legend["deviations"].items() if name in read},
         "Findings": {name: it["consequence"] for name, it in legend["findings"].items() if name in found},
     }
     block: Block = []

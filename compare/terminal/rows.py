@@ -68,6 +68,8 @@ class Page:
     def row(self, row: dict[str, Any]) -> Block:
         """One row: the model's own message where it holds one, then the lanes' cells, then the tolerances."""
         said = said_items(row, self.markers)
+        if row["deviations"]:
+            said = [*said, Item("", f"(read with: {', '.join(row['deviations'])})")]
         lanes = {lane["name"]: lane for lane in self.lanes}
         cells = [cell_items(row, cell, lanes[cell["lane"]], self.markers) for cell in row["cells"]]
         label = self.label(row["verdict"], label_of(row))
