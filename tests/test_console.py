@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from compare.replies import Delta, ScriptedStream
 from protocol import STOP_REASONS
 from tests.servers import bodies, calls, fails, says, serving
 from toolbox.console import exit_status, printable
@@ -106,3 +107,11 @@ def test_no_control_character_reaches_the_terminal() -> None:
     with serving(calls(("c1", "calculator", '{"expression": "\x1b[2J"}')), says("ok")) as server:
         ran = lane("raw", "hi", OPENAI_BASE_URL=server.base_url)
     assert "\x1b" not in ran.stderr
+
+
+def test_a_reply_may_take_as_long_as_one_says() -> None:
+    """--timeout is in seconds, for one whole reply by hand; what comes later is not waited for."""
+    late = ScriptedStream((Delta("{}", pause=5.0),))
+    with serving(late) as server:
+        ran = lane("raw", "hi", "--stream", "--timeout", "0.3", OPENAI_BASE_URL=server.base_url)
+    assert ran.returncode == exit_status("deadline")

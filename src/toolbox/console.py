@@ -43,6 +43,8 @@ def console(name: str, load: Callable[[], LaneRun]) -> None:
     @click.option("--max-rounds", default=8, show_default=True, type=click.IntRange(1), help="Requests at the most.")
     @click.option("--system", help="A system text in front of the prompt.")
     @click.option("--stream", is_flag=True, help="Let the model's replies come as Server-Sent Events.")
+    @click.option("--timeout", default=60.0, show_default=True, type=click.FloatRange(0.1), metavar="SECONDS",
+                  help="How long one reply may take; slow local models need more.")  # fmt: skip
     @click.option("--debug", is_flag=True, help="Show the traceback when the lane itself raises.")
     def command(
         prompt: str,
@@ -52,6 +54,7 @@ def console(name: str, load: Callable[[], LaneRun]) -> None:
         max_rounds: int,
         system: str | None,
         stream: bool,
+        timeout: float,
         debug: bool,
     ) -> int:
         key = checked(model, base_url)
@@ -68,6 +71,7 @@ def console(name: str, load: Callable[[], LaneRun]) -> None:
                 system=system,
                 max_rounds=max_rounds,
                 stream=stream,
+                timeout=timeout,
             )
         except Exception as error:  # noqa: BLE001 # whatever a lane raises ends the program with one line
             if debug:
