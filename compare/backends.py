@@ -1,13 +1,13 @@
 """Who answers a request in the model's place: a script, or the demo model."""
 
-import json
 from collections.abc import Sequence
 
 from compare import demo
-from compare.replies import Reply, Scripted, ScriptedMessage, ScriptedStream, compact, to_reply
+from compare.replies import Reply, Scripted, ScriptedMessage, ScriptedStream, to_reply
 from compare.server import Backend, Request
 from compare.streams import to_stream
 from compare.wire import error_reply
+from protocol import encode_json
 
 
 def script(replies: Sequence[Scripted], model: str) -> Backend:
@@ -39,7 +39,7 @@ def demo_model(request: Request) -> Reply:
     model, usage = envelope.get("model", "demo-model"), {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     choice = demo.answer({**envelope, "messages": request.body.messages()})
     if request.streamed:
-        message = ScriptedMessage(encode(choice["message"]).decode(), choice["finish_reason"], usage)
+        message = ScriptedMessage(encode_json(choice["message"]).decode(), choice["finish_reason"], usage)
         return to_stream(message, request.number, model, wants_usage(request))
     reply = {
         "id": f"chatcmpl-{request.number}",
@@ -49,18 +49,10 @@ def demo_model(request: Request) -> Reply:
         "choices": [{"index": 0, **choice}],
         "usage": usage,
     }
-    return Reply(200, (("Content-Type", "application/json"),), encode(reply))
+    return Reply(200, (("Content-Type", "application/json"),), encode_json(reply))
 
 
 def wants_usage(request: Request) -> bool:
     """Whether a request for a stream asks for the usage at its end."""
     options = (request.body.envelope or {}).get("stream_options")
     return isinstance(options, dict) and options.get("include_usage") is True
-
-
-def encode(value: object) -> bytes:
-    """The value as JSON in UTF-8; with ASCII escapes where it holds text that UTF-8 cannot carry."""
-    try:
-        return compact(value).encode()
-    except UnicodeEncodeError:  # a lone surrogate, which the user's prompt may hold and the answer repeat
-        return json.dumps(value, separators=(",", ":")).encode()

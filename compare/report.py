@@ -21,7 +21,7 @@ from compare.rows import DIFFERENT, EQUIVALENT, SAME, VERDICTS, Cell, Row
 from compare.server import Exchange
 from compare.tolerances import legend
 from compare.values import Spelled, equal
-from protocol import DEVIATIONS, STOP_REASONS
+from protocol import DEVIATIONS, STOP_REASONS, encodable
 
 VERSION = 1
 PACKAGES = ("diptych", "httpx", "langchain-core", "langchain-openai", "langgraph", "openai")
@@ -294,12 +294,3 @@ def to_json(data: dict[str, Any]) -> str:
     """The report as JSON text, readable; with ASCII escapes where it holds what UTF-8 cannot carry."""
     text = json.dumps(data, ensure_ascii=False, indent=1)
     return text if text.isascii() or encodable(text) else json.dumps(data, indent=1)
-
-
-def encodable(text: str) -> bool:
-    """Whether UTF-8 can carry the text: it has no lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -16,7 +16,7 @@ from compare.replies import (
     in_pieces,
     to_reply,
 )
-from protocol import reader
+from protocol import encodable, reader
 
 HEADERS = (("Content-Type", "text/event-stream"),)
 DONE = b"data: [DONE]\n\n"
@@ -133,12 +133,3 @@ def spell(value: Any) -> str:
             return value.text
     text = compact(value)
     return text if text.isascii() or encodable(text) else json.dumps(value)
-
-
-def encodable(text: str) -> bool:
-    """Whether UTF-8 can carry the text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

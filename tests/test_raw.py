@@ -210,7 +210,7 @@ def test_each_request_is_the_one_before_with_more_at_the_end() -> None:
 def test_encodes_each_message_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over n rounds the history encodes as many messages as it holds."""
     encoded: list[Any] = []
-    monkeypatch.setattr("raw.history.encode", lambda value: encoded.append(value) or json.dumps(value).encode())  # type: ignore[func-returns-value]
+    monkeypatch.setattr("raw.history.encode_json", lambda value: encoded.append(value) or json.dumps(value).encode())  # type: ignore[func-returns-value]
     history = History("m", [], [{"role": "user", "content": "a"}])
     for number in range(5):
         history.add({"role": "assistant", "content": str(number)})

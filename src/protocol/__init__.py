@@ -15,7 +15,7 @@ from protocol.messages import (
 from protocol.repair import REPAIRS, made_up_ids, sendable
 from protocol.sse import SseReader
 from protocol.stop import STOP_REASONS
-from protocol.text import NotJsonError, is_json, read_json, reader
+from protocol.text import NotJsonError, encodable, encode_json, is_json, read_json, reader
 
 __all__ = [
     "DEVIATIONS",
@@ -28,6 +28,8 @@ __all__ = [
     "NotJsonError",
     "SseReader",
     "assemble",
+    "encodable",
+    "encode_json",
     "ending",
     "error_text",
     "is_json",

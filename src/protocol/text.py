@@ -1,4 +1,4 @@
-"""JSON text read as JSON has it: no NaN, no infinities, nothing behind the value."""
+"""JSON text: read as JSON has it, without NaN or anything behind the value, and written so that UTF-8 carries it."""
 
 import json
 from collections.abc import Callable
@@ -41,5 +41,26 @@ def is_json(text: str) -> bool:
     try:
         read_json(text)
     except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def encode_json(value: Any) -> bytes:
+    """The value as compact JSON in UTF-8; with ASCII escapes where it holds text that UTF-8 cannot carry."""
+    try:
+        return _to_text(value).encode()
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can escape and UTF-8 cannot encode
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+# Made once, for the same reason as the decoders.
+_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def encodable(text: str) -> bool:
+    """Whether UTF-8 can carry the text: it has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
         return False
     return True

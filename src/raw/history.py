@@ -1,10 +1,8 @@
 """The conversation so far, as messages and as the bytes of the next request, each message encoded once."""
 
-import json
 from collections.abc import Iterable
-from typing import Any
 
-from protocol import Message
+from protocol import Message, encode_json
 from toolbox.tool import Tool
 
 
@@ -21,7 +19,7 @@ class History:
         streamed = {"stream": True} if stream else {}
         head = {"model": model, **streamed, **({"tools": schemas} if schemas else {}), "messages": []}
         self.messages: list[Message] = []
-        self._body = bytearray(encode(head)[:-2])
+        self._body = bytearray(encode_json(head)[:-2])
         for message in messages:
             self.add(message)
 
@@ -29,21 +27,9 @@ class History:
         """Put a message at the end."""
         if self.messages:
             self._body += b","
-        self._body += encode(message)
+        self._body += encode_json(message)
         self.messages.append(message)
 
     def request(self) -> bytes:
         """The body of a request that sends all messages so far."""
         return b"".join((self._body, b"]}"))
-
-
-def encode(value: Any) -> bytes:
-    """The value as compact JSON in UTF-8; with ASCII escapes where it holds text that UTF-8 cannot carry."""
-    try:
-        return _to_text(value).encode()
-    except UnicodeEncodeError:  # a lone surrogate, which JSON can escape and UTF-8 cannot encode
-        return json.dumps(value, separators=(",", ":")).encode()
-
-
-# Made once: json.dumps builds a new encoder for each call that asks for more than its defaults.
-_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
