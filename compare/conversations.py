@@ -7,7 +7,7 @@ from typing import Any
 from compare.body import Bodies
 from compare.comparison import enforced_or_not
 from compare.diff import shared
-from compare.heard import heard
+from compare.heard import heard, heard_to_the_end
 from compare.replies import Reply
 from compare.server import Backend, Exchange, Request
 from compare.turns import ids_of
@@ -58,7 +58,7 @@ class Conversations:
         given = talk.given
         reply = backend(request)
         talk.last, talk.messages = request.number, messages
-        talk.ids |= ids_of(heard(Exchange(request, reply, b"", 0.0, 0.0, for_model=True)).message)
+        talk.ids |= ids_of(heard_to_the_end(request, reply).message)
         self.places[request.number] = talk.number, talk.given if talk.given > given else 0
         return reply
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compare.replies import Reply
-from compare.server import Exchange
+from compare.server import Exchange, Request
 from compare.values import parse
 from protocol import Assembly, BadReply, SseReader, read_reply
 
@@ -36,6 +36,11 @@ def heard(exchange: Exchange) -> Heard:
         return of_stream(exchange) if exchange.request.streamed else of_plain(exchange)
     except BadReply as error:
         return Heard(problem=str(error), stop="bad-reply")
+
+
+def heard_to_the_end(request: Request, reply: Reply) -> Heard:
+    """What a client hears of a reply that it waits for, before any of it is sent."""
+    return heard(Exchange(request, reply, b"", 0.0, 0.0, for_model=True))
 
 
 def of_plain(exchange: Exchange) -> Heard:

@@ -73,9 +73,9 @@ def uses_of(run: Run, told: Conversation) -> tuple[list[list[Execution]], list[E
     unasked = []
     for one in run.executions:
         index = bisect_right(numbers, one.after) - 1
-        heard = index >= 0 and told.turns[index].reply is not None
+        replied = index >= 0 and told.turns[index].reply is not None
         later = told.turns[index + 1].attempts[0].request.number if index + 1 < len(told.turns) else None
-        if heard and (later is None or one.after < later):
+        if replied and (later is None or one.after < later):
             behind[index].append(one)
         else:
             unasked.append(one)

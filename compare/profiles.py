@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare.heard import heard
+from compare.heard import heard_to_the_end
 from compare.replies import Reply, compact
-from compare.server import Backend, Exchange, Request
+from compare.server import Backend, Request
 from compare.shape import REQUEST_SHAPE, without_doubles
 from compare.turns import Conversation
 from protocol import Message
@@ -94,7 +94,7 @@ def enforcing(backend: Backend, one: Profile) -> Backend:
         if refused:
             return refusal(refused[0], one.error)
         reply = backend(request)
-        said = heard(Exchange(request, reply, b"", 0.0, 0.0, for_model=True)).message
+        said = heard_to_the_end(request, reply).message
         replies.extend([] if said is None else [said])
         return reply
 

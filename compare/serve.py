@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from compare.backends import demo_model, script
 from compare.body import read_whole
-from compare.comparison import Comparison, compare, watched
+from compare.comparison import Comparison, compare, task_of, watched
 from compare.conversations import Conversations
-from compare.heard import heard
+from compare.heard import heard_to_the_end
 from compare.judge import judge
 from compare.modes import PLAIN, STREAM
 from compare.replies import to_reply
@@ -43,7 +43,7 @@ def serve_client(
     Raises ScenarioError, and OSError in one line for a port that is taken.
     """
     scenario = None if name == DEMO else one_of(name)
-    task = task_of(scenario)
+    task = Task("", "demo-model") if scenario is None else task_of(scenario, PLAIN)
     scripted = None if scenario is None else len(scenario.replies)
     talks = Conversations(lambda: demo_model if scenario is None else script(scenario.replies, task.model), enforced)
     started = time.perf_counter()
@@ -102,8 +102,8 @@ def tools_called(scenario: Scenario) -> list[str]:
         body = read_whole(b'{"messages":[],"stream":true}' if mode == STREAM else b'{"messages":[]}')
         for scripted in scenario.replies:
             make = to_stream if mode == STREAM else to_reply
-            exchange = Exchange(Request(1, "", "", (), b"", body), make(scripted, 1, ""), b"", 0.0, 0.0, True)
-            for call in tool_calls(heard(exchange).message or {}):
+            request = Request(1, "", "", (), b"", body)
+            for call in tool_calls(heard_to_the_end(request, make(scripted, 1, "")).message or {}):
                 function = call.get("function") if isinstance(call, dict) else None
                 name = function.get("name") if isinstance(function, dict) else None
                 names |= {name: None} if isinstance(name, str) and name else {}
@@ -129,13 +129,6 @@ def one_of(name: str) -> Scenario:
             f"{name}: holds {len(found)} scenarios, but one is served at a time; name one: {names}, ..."
         )
     return found[0]
-
-
-def task_of(scenario: Scenario | None) -> Task:
-    """What the client is asked to do, where a scenario says so."""
-    if scenario is None:
-        return Task("", "demo-model")
-    return Task(scenario.prompt, scenario.model, scenario.system, scenario.max_rounds, scenario.workspace)
 
 
 @contextmanager

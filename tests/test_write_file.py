@@ -10,20 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.openers import OPENERS
 from tests.test_secret_names import SECRET_PATHS
 from tests.workspace import functions, refusal
 from toolbox import execute, file_tools, standard_tools
 from toolbox.confined import Opener
 
 Write = Callable[[str, str], dict[str, object]]
-
-
-@pytest.fixture(params=OPENERS)
-def opener(request: pytest.FixtureRequest) -> Opener:
-    """Each way to confine that works on this machine."""
-    chosen: Opener = request.param
-    return chosen
 
 
 @pytest.fixture
