@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 .PHONY: compare test lint format bench scoreboard lock readme clean
 
-compare: .venv/ready ## the main job: the whole catalogue through both lanes, plain and streamed
-	$(BIN)/diptych run --both
+compare: .venv/ready ## the main job: the whole catalogue through our three lanes, plain and streamed
+	$(BIN)/diptych run --both --lanes raw,lc,lc.sturdy
 
 test: .venv/ready ## the tests, offline
 	$(BIN)/python -m pytest
@@ -42,7 +42,7 @@ readme: .venv/ready ## write the generated parts of README.md anew
 
 lock: ## pin every dependency anew, with hashes and without addresses (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  --no-emit-index-url --no-emit-find-links --upgrade --group dev pyproject.toml --output-file requirements.lock
+	  --no-emit-index-url --no-emit-find-links --upgrade --all-extras --group dev pyproject.toml --output-file requirements.lock
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,9 +1,13 @@
-"""What one request costs a lane, beside a bare httpx post of the same bytes: CPU time and function calls."""
+"""What one request costs: CPU time and function calls of a run, and the raw lane beside a bare httpx post."""
 
-import cProfile
-import pstats
+import _thread
+import itertools
+import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from unittest.mock import patch
 
 import httpx
 
@@ -12,9 +16,10 @@ from protocol import opening, tool_message
 from raw.history import History
 from toolbox import Tool, execute
 
+Once = Callable[[], object]
+"""One whole run, with nothing left to say."""
+
 ROUNDS = (1, 10, 100, 400)
-LC_ROUNDS = (1, 10, 100)
-"""The LangGraph lane stops earlier: at 400 rounds it takes half a minute a run."""
 
 
 def echo(text: str) -> str:
@@ -42,7 +47,7 @@ def prepared(rounds: int) -> list[bytes]:
     return bodies
 
 
-def bare(base_url: str, rounds: int) -> Callable[[], None]:
+def bare(base_url: str, rounds: int) -> Once:
     """A run that posts the prepared bodies and nothing more."""
     bodies = prepared(rounds)
     headers = {"Authorization": "Bearer k", "Content-Type": "application/json"}
@@ -55,55 +60,81 @@ def bare(base_url: str, rounds: int) -> Callable[[], None]:
     return run
 
 
-def lane(run: Callable[..., object], base_url: str, rounds: int) -> Callable[[], None]:
+def lane(run: Callable[..., object], base_url: str, rounds: int) -> Once:
     """A run of a lane."""
 
-    def once() -> None:
-        run("go", [TOOL], base_url=base_url, model=f"rounds-{rounds}", api_key="k", max_rounds=rounds + 1)
+    def once() -> object:
+        return run("go", [TOOL], base_url=base_url, model=f"rounds-{rounds}", api_key="k", max_rounds=rounds + 1)
 
     return once
 
 
-def cpu(run: Callable[[], None], requests: int, least: int = 200) -> float:
-    """Milliseconds of CPU time per request: the median of at least three runs that make `least` requests or more."""
+def median(numbers: Iterable[float]) -> float:
+    """The middle one; of an even number, the higher of the two."""
+    ordered = sorted(numbers)
+    return ordered[len(ordered) // 2]
+
+
+def in_turn(runs: Mapping[str, Once], requests: int, times: int) -> dict[str, float]:
+    """Milliseconds of CPU time per request, by name: the median of so many runs.
+
+    The runs take turns, so that what else the machine does weighs on all of them.
+    """
+    costs: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(times):
+        for name, run in runs.items():
+            start = time.process_time()
+            run()
+            costs[name].append((time.process_time() - start) / requests * 1000)
+    return {name: median(some) for name, some in costs.items()}
+
+
+def calls(run: Once, requests: int) -> float:
+    """Function calls per request, of Python and of C, in all threads.
+
+    They repeat whatever else the machine does, but for the few that depend on which of two threads is first.
+    """
     run()
-    times = []
-    for _ in range(max(3, least // requests)):
-        start = time.process_time()
-        run()
-        times.append((time.process_time() - start) / requests * 1000)
-    return sorted(times)[len(times) // 2]
+    tick = itertools.count()
+    start_new_thread = _thread.start_new_thread
+
+    def note(_frame: Any, event: str, _argument: Any) -> None:
+        if event in ("call", "c_call"):
+            next(tick)
+
+    def counted(function: Callable[..., object], arguments: Sequence[Any]) -> int:
+        def work() -> None:
+            sys.setprofile(note)
+            function(*arguments)
+
+        return start_new_thread(work, ())
+
+    # Two ways to start a thread: threading tells of its own, and _thread must be listened to.
+    with patch.object(_thread, "start_new_thread", counted):
+        threading.setprofile(note)
+        sys.setprofile(note)
+        try:
+            run()
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)  # type: ignore[arg-type] # typeshed forgets that None ends it
+    return next(tick) / requests
 
 
-def calls(run: Callable[[], None], requests: int) -> float:
-    """Function calls per request, as cProfile counts them: exact, whatever else the machine does."""
-    run()
-    profile = cProfile.Profile()
-    profile.runcall(run)
-    total: int = pstats.Stats(profile).total_calls  # type: ignore[attr-defined] # typeshed leaves it out
-    return total / requests
-
-
-def table(base_url: str) -> Iterable[str]:
-    """The lines of the report."""
-    import lc
+def table(base_url: str, sizes: Sequence[int] = ROUNDS, least: int = 200) -> Iterable[str]:
+    """The raw lane beside a bare post of the same bytes, on at least so many requests a size."""
     import raw
 
-    yield "rounds | bare httpx ms | raw ms | ratio | bare calls | raw calls | more | lc ms | lc calls"
-    costs: dict[int, tuple[float, float]] = {}
-    for rounds in ROUNDS:
+    yield "rounds | bare httpx ms | raw ms | ratio | bare calls | raw calls | more"
+    beyond: dict[int, float] = {}
+    for rounds in sizes:
         requests = rounds + 1
-        plain, ours = bare(base_url, rounds), lane(raw.run, base_url, rounds)
-        # In turn, so that what else the machine does weighs on both.
-        pairs = [(cpu(plain, requests), cpu(ours, requests)) for _ in range(3)]
-        one, other = (sorted(column)[1] for column in zip(*pairs, strict=True))
-        costs[rounds] = one, other
-        few, more = calls(plain, requests), calls(ours, requests)
-        line = f"{rounds:6} | {one:.3f} | {other:.3f} | {other / one:.2f} | {few:.0f} | {more:.0f} | {more - few:.0f}"
-        if rounds in LC_ROUNDS:
-            graph = lane(lc.run, base_url, rounds)
-            line += f" | {cpu(graph, requests, 20):.2f} | {calls(graph, requests):.0f}"
-        yield line
+        runs = {"bare": bare(base_url, rounds), "raw": lane(raw.run, base_url, rounds)}
+        one, other = in_turn(runs, requests, max(3, 3 * least // requests)).values()
+        beyond[rounds] = other - one
+        few, more = (calls(run, requests) for run in runs.values())
+        yield f"{rounds:6} | {one:.3f} | {other:.3f} | {other / one:.2f} | {few:.0f} | {more:.0f} | {more - few:.0f}"
+    short, long = sizes[1], sizes[-1]
     # The mean history of a run is half its rounds; what httpx itself pays for longer bodies is taken off.
-    growth = ((costs[400][1] - costs[400][0]) - (costs[10][1] - costs[10][0])) * 1000 / (200 - 5)
+    growth = (beyond[long] - beyond[short]) * 1000 / ((long - short) / 2)
     yield f"raw beyond httpx, per round of history: {growth:.3f} microseconds"

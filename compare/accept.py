@@ -33,6 +33,7 @@ def accept(scenario: Scenario, comparisons: Sequence[Comparison]) -> bool:
             other = scenario.expected(NOBODY, mode)
             if did != (first[1] if other == usual else other):
                 new = f"{new.rstrip()}\n\n{table('expect_stream', name, did)}"
+    new = new.rstrip("\n") + "\n"
     if new != text:
         scenario.path.write_text(new, encoding="utf-8")
     return new != text

@@ -67,7 +67,7 @@ def _assistant(
     for call, index in zip(calls, order, strict=True):
         if index is None:
             yield Finding("dropped-call", lane, call.path, later.number, call.id, None)
-        elif usable(call.sent_id) and not usable(call.id):
+        elif usable(call.sent_id) and call.sent_id != call.id and not call.has_own_id:
             yield Finding("invented-id", lane, f"{call.path}.id", later.number, call.id, call.sent_id)
     kept = [index for index in order if index is not None]
     if kept != sorted(kept):
@@ -84,7 +84,7 @@ def _comparable(reply: Any, calls: list[Call]) -> Any:
     if not entries:
         return reply
     filled = [
-        {**entry, "id": call.sent_id} if isinstance(entry, dict) and call.came_back and not usable(call.id) else entry
+        {**entry, "id": call.sent_id} if isinstance(entry, dict) and call.came_back and not call.has_own_id else entry
         for entry, call in zip(entries, calls, strict=True)
     ]
     kept = [entry for entry, call in zip(filled, calls, strict=True) if call.came_back]

@@ -17,7 +17,7 @@ class Call:
     """One tool call as the model made it.
 
     `path` is where it stands in the conversation; `id` is what the model gave, `sent_id` what the lane gave back
-    (None where the call did not come back). `answers` are the tool messages with its id, with their index in the
+    (None where the call did not come back). `repeated` says that a call before it in the turn has its id. `answers` are the tool messages with its id, with their index in the
     conversation.
     """
 
@@ -26,10 +26,16 @@ class Call:
     id: Any
     name: Any
     arguments: Any
+    repeated: bool = False
     sent_id: Any = None
     came_back: bool = False
     executions: list[Execution] = field(default_factory=list)
     answers: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def has_own_id(self) -> bool:
+        """Whether the model gave it an id by which its result can be told from others."""
+        return usable(self.id) and not self.repeated
 
     @property
     def known_id(self) -> Any:
@@ -39,12 +45,14 @@ class Call:
 
 def calls_of(turn: Turn) -> list[Call]:
     """The tool calls of the model's reply in this turn, in order."""
-    calls = []
+    calls: list[Call] = []
     for number, call in enumerate(tool_calls(turn.reply or {})):
         entry = call if isinstance(call, dict) else {}
         function = function_of(entry)
         path = f"messages[{turn.end}].tool_calls[{number}]"
-        calls.append(Call(turn.number, path, entry.get("id"), function.get("name"), function.get("arguments")))
+        call_id, arguments = entry.get("id"), function.get("arguments")
+        repeated = call_id in [before.id for before in calls]
+        calls.append(Call(turn.number, path, call_id, function.get("name"), arguments, repeated))
     return calls
 
 

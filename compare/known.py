@@ -5,6 +5,8 @@ from compare.modes import PLAIN, STREAM
 ENVELOPE = {
     ("lc", PLAIN): ("added-field stream", "lost-field tools"),
     ("lc", STREAM): ("lost-field tools",),
+    ("lc.prebuilt", PLAIN): ("added-field stream", "lost-field tools"),
+    ("lc.prebuilt", STREAM): ("lost-field tools",),
 }
 """By lane and mode: keys of findings about the envelope. ChatOpenAI sends `stream: false` where it does not stream; a
 tool made from a plain function has no parameter descriptions and no additionalProperties."""

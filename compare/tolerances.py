@@ -9,7 +9,7 @@ from typing import Any
 
 from compare.results import says
 from compare.values import MISSING, equal, parse
-from protocol import is_json
+from protocol import TYPES, UNNAMED, is_json
 
 Tolerance = Callable[[str, Any, Any, Mapping[str, Any]], bool]
 
@@ -26,8 +26,13 @@ def absent_null(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bo
 
 
 def default_type(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bool:
-    """A tool call without a type is a function call."""
-    return key == "type" and truth in (None, MISSING) and got == "function"
+    """A tool call without a type that is known is a function call."""
+    return key == "type" and truth not in TYPES and got == "function"
+
+
+def default_name(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bool:
+    """A tool call without a name calls nothing, and goes back under a name that providers take."""
+    return key == "name" and not (isinstance(truth, str) and truth) and got == UNNAMED
 
 
 def default_role(key: str, truth: Any, got: Any, beside: Mapping[str, Any]) -> bool:
@@ -55,7 +60,7 @@ def repaired_arguments(key: str, truth: Any, got: Any, beside: Mapping[str, Any]
 TOLERANCES: dict[str, tuple[Tolerance, ...]] = {
     "message": (blank_content, default_role, absent_null),
     "call": (default_type, absent_null),
-    "function": (arguments_as_text, repaired_arguments, absent_null),
+    "function": (default_name, arguments_as_text, repaired_arguments, absent_null),
 }
 """Those for assistant messages that go back to the model, by the object whose keys they are asked about."""
 

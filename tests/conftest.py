@@ -1,7 +1,7 @@
 """What several test files are given: the whole catalogue run once, clients of a server, a workspace and its tools."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ def loopback() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def whole_report(loopback: None) -> dict[str, Any]:
-    """The report on every scenario of the catalogue, through both lanes, in every mode that it has."""
-    lanes, scenarios = load_lanes("raw,lc"), [load(path) for path in catalogue()]
+    """The report on every scenario of the catalogue, through the main job's lanes, in every mode that it has."""
+    lanes, scenarios = load_lanes("raw,lc,lc.sturdy"), [load(path) for path in catalogue()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # outside of pytest, too, a warning of pydantic's is no crash of the lane
         return report([compare_scenario(one, lanes, mode) for one in scenarios for mode in one.modes])
@@ -66,3 +66,15 @@ def root(tmp_path: Path) -> Path:
 def tools(root: Path, opener: Opener) -> Tools:
     """The functions of the standard file tools."""
     return functions(file_tools(root, open_beneath=opener))
+
+
+@pytest.fixture(params=["invoke", "ainvoke"])
+def run_graph(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+    """Invokes a graph, in both ways."""
+    from tests.sturdy import event_loop  # here, because most tests can do without LangChain's import
+
+    if request.param == "invoke":
+        yield lambda graph, *given: graph.invoke(*given)
+        return
+    with event_loop() as run:
+        yield run

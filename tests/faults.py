@@ -128,7 +128,6 @@ STREAM_FAULTS: dict[str, Fault] = {
         (
             f"changed-value {ARGUMENTS}",
             "orphan-result messages[3]",
-            f"would-be-refused {CALL_2}.function.name openai:call-shape",
         ),
     ),
     "goes_on_with_the_last_call": (

@@ -86,8 +86,8 @@ def body(function: str) -> str:
 
 def lc_part() -> str:
     """The body of the graph's run, and the graph."""
-    run, build = source("src/lc/graph.py", "run"), source("src/lc/graph.py", "build")
-    return fence(f"{body(run)}\n\n\n{build}", "python")
+    file = "src/lc/graph.py"
+    return fence(f"{body(source(file, 'run'))}\n\n\n{source(file, 'build')}\n\n\n{source(file, 'follow')}", "python")
 
 
 def repairs_part() -> str:

@@ -105,6 +105,8 @@ TAKEN = [
         ASSISTANT,
     ),
     ("default-type", {**ASSISTANT, "tool_calls": [{**CALL, "type": None}]}, ASSISTANT),
+    ("default-type", {**ASSISTANT, "tool_calls": [{**CALL, "type": "plugin"}]}, ASSISTANT),
+    *[("default-name", with_function(name=name), with_function(name="unnamed")) for name in ("", None, 7)],
     ("default-role", {"content": "a"}, {"role": "assistant", "content": "a"}),
     ("arguments-as-text", with_function(arguments={"a": 1}), with_function(arguments='{"a": 1}')),
     ("repaired-arguments", with_function(arguments='{"a": 1'), with_function(arguments="{}")),
@@ -153,6 +155,10 @@ def test_a_tolerance_forgives_what_it_names(name: str, truth: Any, got: Any) -> 
         (ASSISTANT, {**ASSISTANT, "type": "function"}),
         ({"content": "a"}, {"role": "user", "content": "a"}),
         ({"role": "tool", "content": "a"}, {"role": "assistant", "content": "a"}),
+        # default-name
+        (with_function(name="f"), with_function(name="unnamed")),
+        (with_function(name=""), with_function(name="calculator")),
+        ({**ASSISTANT, "x": {"name": ""}}, {**ASSISTANT, "x": {"name": "unnamed"}}),
         # arguments-as-text
         (with_function(arguments={"a": 1}), with_function(arguments='{"a": 2}')),
         (with_function(arguments={"a": True}), with_function(arguments='{"a": 1}')),
@@ -199,6 +205,7 @@ NEEDED = {
     "default-role": "role-missing",
     "absent-null": "vendor-keys-on-a-message",
     "default-type": "call-without-type",
+    "default-name": "tool-name-empty",
     "arguments-as-text": "arguments-as-object",
     "repaired-arguments": "arguments-not-json",
     "key-order": "one-call",

@@ -305,7 +305,7 @@ def test_the_standard_tools_work_through_execute(tmp_path: Path) -> None:
 
 
 def test_a_call_is_cheap() -> None:
-    """A valid call costs at most 16 function calls beside the tool itself, counted exactly."""
+    """A valid call costs at most 17 function calls beside the tool itself, counted exactly."""
     tools = {"t": Tool("t", "", tool(len).parameters | {"properties": {"x": {"type": "string"}}}, lambda x: x)}
     execute(tools, "t", '{"x": "a"}')
     profile = cProfile.Profile()
@@ -313,7 +313,7 @@ def test_a_call_is_cheap() -> None:
     execute(tools, "t", '{"x": "a"}')
     profile.disable()
     beside = 2  # the tool, and switching the profiler off
-    assert sum(entry.callcount for entry in profile.getstats()) - beside <= 16
+    assert sum(entry.callcount for entry in profile.getstats()) - beside <= 17
 
 
 def test_the_table_of_contents_is_what_there_is() -> None:

@@ -15,7 +15,20 @@ MAY_IMPORT = {
     "toolbox": STDLIB | {"toolbox", "protocol", "click", "fastjsonschema"},
     "raw": STDLIB | {"raw", "toolbox", "protocol", "httpx"},
     "lc": STDLIB
-    | {"lc", "toolbox", "protocol", "langchain_core", "langchain_openai", "langgraph", "openai", "pydantic"},
+    | {
+        "lc",
+        "toolbox",
+        "protocol",
+        "httpx2",
+        "langchain",
+        "langchain_core",
+        "langchain_openai",
+        "langgraph",
+        "openai",
+        "ormsgpack",
+        "psycopg",
+        "pydantic",
+    },
     "compare": STDLIB | {"compare", "toolbox", "protocol", "click", "fastjsonschema", "h11", "jsonschema", "rich"},
 }
 

@@ -120,6 +120,12 @@ def test_messages_are_repaired(repair: str, came: dict[str, Any], goes: dict[str
         ("made-up-id", {"id": ""}, {"id": "made_up_1"}),
         ("made-up-id", {"id": 7}, {"id": "made_up_1"}),
         ("missing-type", {"type": None}, {"type": "function"}),
+        ("missing-type", {"type": "plugin"}, {"type": "function"}),
+        *[
+            ("missing-name", {"function": {"name": name, "arguments": "{}"}},
+             {"function": {"name": "unnamed", "arguments": "{}"}})
+            for name in ("", None, 3)
+        ],
         *[
             ("unparsable-arguments", {"function": {"name": "f", "arguments": arguments}},
              {"function": {"name": "f", "arguments": "{}"}})
@@ -141,9 +147,15 @@ def test_calls_are_repaired(repair: str, change: dict[str, Any], goes: dict[str,
     assert came == before
 
 
+def test_a_repeated_id_is_kept_by_the_first_call() -> None:
+    """Each call of a message has an id of its own, so that no result is for two."""
+    sent = repaired(assistant(CALL, CALL, {**CALL, "id": "other"}, CALL))
+    assert [CALL["id"], "made_up_1", "other", "made_up_2"] == [call["id"] for call in sent["tool_calls"]]
+
+
 def test_every_repair_has_a_test() -> None:
     """A repair that is named and never shown would be a promise without proof."""
-    tested: set[str] = set()
+    tested = {"repeated-id"}
     for test in (test_messages_are_repaired, test_calls_are_repaired):
         tested |= {case[0] for case in test.pytestmark[0].args[1]}
     assert tested == set(REPAIRS)

@@ -25,9 +25,12 @@ def as_dicts(messages: Sequence[AnyMessage]) -> list[Message]:
     return list(converted)
 
 
-def narrate(messages: Sequence[AnyMessage], known: int) -> None:
-    """Log what has joined the state behind the first `known` messages: replies, their tool calls, and results."""
-    for index, message in enumerate(messages[known:], known):
+def narrate(messages: Sequence[AnyMessage], before: Sequence[AnyMessage]) -> None:
+    """Log what has joined the state, wherever it stands there: replies, their tool calls, and results."""
+    known = {id(message) for message in before}
+    for index, message in enumerate(messages):
+        if id(message) in known:
+            continue
         if isinstance(message, AIMessage):
             log.info("[round %d]", sum(isinstance(one, AIMessage) for one in messages[: index + 1]))
             for call in message.tool_calls:

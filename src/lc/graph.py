@@ -40,29 +40,8 @@ def run(
     With `stream` the replies come as Server-Sent Events. `timeout` is in seconds: for one whole reply by hand, for
     each wait in the framework. Progress is logged at level INFO.
     """
-    key = SecretStr(api_key)
-    llm = ChatOpenAI(
-        base_url=base_url, model=model, api_key=key, streaming=stream, timeout=timeout, max_retries=max_retries
-    )
-    graph = build(llm, tools)
-    start: Any = {"messages": opening(prompt, system)}
-    # Each request and each round of tools is one step; the step after the last allowed one raises.
-    config: RunnableConfig = {"recursion_limit": 2 * max_rounds}
-    messages: list[AnyMessage] = []
-    try:
-        for state in graph.stream(start, config, stream_mode="values"):
-            narrate(state["messages"], len(messages))
-            messages = state["messages"]
-    except GraphRecursionError:
-        return as_dicts(messages), "round-limit"
-    except openai.APIStatusError as error:
-        log.info("[error] HTTP %d: %s", error.status_code, error.message)
-        return as_dicts(messages), "http-error"
-    except openai.APIConnectionError as error:
-        log.info("[error] %s", error)
-        return as_dicts(messages), "connection-error"
-    history = as_dicts(messages)
-    return history, ending(history[-1], messages[-1].response_metadata.get("finish_reason"))
+    llm = chat_model(base_url, model, api_key, stream, timeout, max_retries)
+    return follow(build(llm, tools), opening(prompt, system), max_rounds)
 
 
 def build(llm: ChatOpenAI, tools: Sequence[Tool]) -> CompiledStateGraph[MessagesState]:
@@ -80,3 +59,38 @@ def build(llm: ChatOpenAI, tools: Sequence[Tool]) -> CompiledStateGraph[Messages
     graph.add_conditional_edges("model", tools_condition)
     graph.add_edge("tools", "model")
     return graph.compile()
+
+
+def chat_model(base_url: str, model: str, api_key: str, stream: bool, timeout: float, max_retries: int) -> ChatOpenAI:
+    """The client of the model server, with the framework's defaults for all that a lane is not told."""
+    key = SecretStr(api_key)
+    return ChatOpenAI(
+        base_url=base_url, model=model, api_key=key, streaming=stream, timeout=timeout, max_retries=max_retries
+    )
+
+
+def follow(
+    graph: CompiledStateGraph[Any, Any, Any, Any], messages: list[Message], max_rounds: int
+) -> tuple[list[Message], str]:
+    """Let a graph whose state is messages go on from these; returns all messages and the stop reason.
+
+    The graph's model node and tool node are one step each. What is no error of the model server is raised as it comes.
+    """
+    start: Any = {"messages": messages}
+    # Each request and each round of tools is one step; the step after the last allowed one raises.
+    config: RunnableConfig = {"recursion_limit": 2 * max_rounds}
+    history: list[AnyMessage] = []
+    try:
+        for state in graph.stream(start, config, stream_mode="values"):
+            narrate(state["messages"], history)
+            history = state["messages"]
+    except GraphRecursionError:
+        return as_dicts(history), "round-limit"
+    except openai.APIStatusError as error:
+        log.info("[error] HTTP %d: %s", error.status_code, error.message)
+        return as_dicts(history), "http-error"
+    except openai.APIConnectionError as error:
+        log.info("[error] %s", error)
+        return as_dicts(history), "connection-error"
+    told = as_dicts(history)
+    return told, ending(told[-1], history[-1].response_metadata.get("finish_reason"))

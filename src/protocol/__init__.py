@@ -12,7 +12,7 @@ from protocol.messages import (
     tool_calls,
     tool_message,
 )
-from protocol.repair import REPAIRS, made_up_ids, sendable
+from protocol.repair import REPAIRS, TYPES, UNNAMED, made_up_ids, sendable
 from protocol.sse import SseReader
 from protocol.stop import STOP_REASONS
 from protocol.text import NotJsonError, encodable, encode_json, is_json, read_json, reader
@@ -21,6 +21,8 @@ __all__ = [
     "DEVIATIONS",
     "REPAIRS",
     "STOP_REASONS",
+    "TYPES",
+    "UNNAMED",
     "Assembled",
     "Assembly",
     "BadReply",

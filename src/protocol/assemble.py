@@ -1,12 +1,12 @@
 """How the deltas of a stream become the assistant message that a plain reply would have held."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from protocol.call_deltas import CallDeltas, add_function
 from protocol.messages import BadReply, Message, error_text
-from protocol.pieces import Growing, empty
+from protocol.pieces import Growing, Text, empty
 from protocol.sse import DONE
 from protocol.text import read_json
 
@@ -58,6 +58,12 @@ class Assembly:
     def whole(self) -> bool:
         """Whether the message has come to its end."""
         return self.done or self._finish_reason is not None or self._plain is not None
+
+    @property
+    def content(self) -> Sequence[str]:
+        """The pieces of the content so far, for whoever shows them as they come."""
+        pieces = self._message.values.get("content")
+        return pieces if isinstance(pieces, Text) else ()
 
     def add(self, text: str) -> None:
         """Take in the data text of one event.

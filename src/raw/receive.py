@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from protocol import DEVIATIONS, Assembly, Message, SseReader
-from raw.watch import Watch
+from toolbox.watch import Watch
 
 log = logging.getLogger("raw")
 

@@ -7,7 +7,7 @@ import httpx
 
 from protocol import error_text, read_json, read_reply
 from raw.receive import BROKEN, NoAnswer, Turn, broken, read_body, read_stream
-from raw.watch import Watch
+from toolbox.watch import Watch
 
 RETRIED = {408, 409, 429}
 LONGEST_WAIT = 60.0

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from protocol import NotJsonError, reader
 from toolbox.schema_check import explain, json_type
@@ -24,36 +25,53 @@ def execute(tools: Mapping[str, Tool], name: str, arguments_json: str) -> str:
     only what is none of the model's business: KeyboardInterrupt and its like, and ValueError for a tool whose
     own schema is wrong.
     """
+    ready = prepare(tools, name, arguments_json)
+    return ready if ready.__class__ is str else carry_out(*ready)
+
+
+def prepare(tools: Mapping[str, Tool], name: str, arguments_json: str) -> str | tuple[Tool, dict[str, Any]]:
+    """The first half of `execute`: the tool and its checked arguments, or the observation that says why not."""
     try:
         tool = tools.get(name)
     except TypeError:  # a list or an object, which no dict has as a key
         tool = None
     if tool is None:
-        return _failure("unknown_tool", f"no tool is named {_shown(name)}; the tools are {_listed(tools)}")
+        return failure("unknown_tool", f"no tool is named {_shown(name)}; the tools are {_listed(tools)}")
     check = tool.check
     try:
         arguments = _read(arguments_json) if arguments_json != "" else {}
     except (TypeError, ValueError, RecursionError) as error:
-        return _failure("invalid_json", _why_unreadable(error, arguments_json))
+        return failure("invalid_json", _why_unreadable(error, arguments_json))
     if arguments.__class__ is not dict:
-        return _failure("invalid_arguments", f"the arguments must be an object, not {json_type(arguments)}")
+        return failure("invalid_arguments", f"the arguments must be an object, not {json_type(arguments)}")
     try:
         check(arguments)
     except ValueError as error:
-        return _failure("invalid_arguments", explain(error))
+        return failure("invalid_arguments", explain(error))
+    return tool, arguments
+
+
+def carry_out(tool: Tool, arguments: dict[str, Any]) -> str:
+    """The second half of `execute`: the observation of a call whose arguments are checked."""
     try:
         result = tool.function(**arguments)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong in a tool is for the model to know
-        return _failure(type(error).__name__, _message(error))
+        return raised(error)
     try:
         text = _encode(result)
     except (TypeError, ValueError, RecursionError) as error:
-        return _failure("invalid_result", f"the result of {name} cannot be written as JSON: {error}")
+        return failure("invalid_result", f"the result of {tool.name} cannot be written as JSON: {error}")
     observation = '{"ok": true, "result": ' + text + "}"
     return observation if observation.isascii() else _sendable(observation)
 
 
-def _failure(error_type: str, error: str) -> str:
+def raised(error: Exception) -> str:
+    """The observation for a tool that raised."""
+    return failure(type(error).__name__, _message(error))
+
+
+def failure(error_type: str, error: str) -> str:
+    """The observation for a call that did not succeed."""
     return _sendable(_encode({"ok": False, "error_type": error_type, "error": error}))
 
 

@@ -65,6 +65,7 @@ def file_tools(
         description=writes,
         parameters=_parameters(["path", "text"], path=f"The file, {where}.", text="All that the file is to hold."),
         function=write_text_file,
+        effects=True,
     )
     return [
         Tool(

@@ -13,13 +13,15 @@ class Tool:
     """One tool that a host offers to a model.
 
     `parameters` is a JSON Schema of type object; `function` is called with the checked arguments as keywords.
-    What it returns must be writable as JSON; what it raises becomes an observation in `execute`.
+    What it returns must be writable as JSON; what it raises becomes an observation in `execute`. `effects` says that
+    it changes something outside of the conversation, so that a host may ask a person first, and must not run it twice.
     """
 
     name: str
     description: str
     parameters: dict[str, Any]
     function: Callable[..., Any]
+    effects: bool = False
 
     def schema(self) -> dict[str, Any]:
         """The entry for the `tools` list of a Chat Completions request."""
