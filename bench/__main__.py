@@ -1,6 +1,6 @@
 """`make bench`: ratios within one run, in CPU time, and exact counts of function calls."""
 
-from bench import judge, lanes
+from bench import judge, lanes, requests, storage
 from bench.model import model
 
 
@@ -10,8 +10,9 @@ def main() -> None:
         for line in lines:
             print(line, flush=True)
     with model() as base_url:
-        for line in lanes.table(base_url):
-            print(line, flush=True)
+        for table in (lanes.table, requests.table, requests.counts, storage.table):
+            for line in table(base_url):
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def calls(run: Once, requests: int) -> float:
             run()
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type] # typeshed forgets that None ends it
+            threading.setprofile(None)
     return next(tick) / requests
 
 

@@ -2,7 +2,7 @@
 
 import importlib
 import importlib.util
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from bench.lanes import ROUNDS, calls, in_turn, lane
 
@@ -20,7 +20,7 @@ CONTENDERS = {
 TIMES = {1: 15, 10: 7, 100: 3, 400: 1}
 """Runs of each, by rounds: a long run is a mean of many requests already, and 400 rounds take most half a minute."""
 
-CALLS = (10, 100)
+CALLS = (10, 55, 100)
 CHEAPER = 8
 """How many times cheaper than lc the longest conversation is in lc.sturdy, at least."""
 
@@ -41,7 +41,10 @@ def table(
     A figure is the mean over all requests of a whole run, which builds its client, its graph and its tools anew.
     """
     found, missing = there(contenders)
-    runs = {name: getattr(importlib.import_module(where.split(":")[0]), where.split(":")[1]) for name, where in found.items()}
+    runs = {
+        name: getattr(importlib.import_module(where.split(":")[0]), where.split(":")[1])
+        for name, where in found.items()
+    }
     yield "CPU ms per request, in conversations of so many rounds"
     yield " | ".join(["rounds", *(f"{name:>7}" for name in runs)])
     if missing:
@@ -62,17 +65,22 @@ def promises(costs: Mapping[int, tuple[float, float]]) -> Iterable[str]:
         yield f"lc / lc.sturdy at {rounds} rounds: {textbook / sturdy:.2f} (promised: at least {least}) {kept}"
 
 
-def counts(base_url: str, sizes: Sequence[int] = CALLS) -> Iterable[str]:
-    """Function calls per request of lc and lc.sturdy, and how many a round of history adds."""
+def counts(base_url: str, sizes: tuple[int, int, int] = CALLS) -> Iterable[str]:
+    """Function calls per request of lc and lc.sturdy, and how many a round of history adds to each request."""
     import lc
     import lc.sturdy
 
-    short, long = sizes
     for name, run in (("lc", lc.run), ("lc.sturdy", lc.sturdy.run)):
-        few, many = (calls(lane(run, base_url, rounds), rounds + 1) for rounds in (short, long))
-        # The mean history of a run is half its rounds.
-        more = (many - few) / ((long - short) / 2)
-        yield (
-            f"function calls per request, {name}: {few:.0f} at {short} rounds, {many:.0f} at {long}; "
-            f"a round of history adds {more:.1f}"
-        )
+        per_request = {rounds: calls(lane(run, base_url, rounds), rounds + 1) for rounds in sizes}
+        shown = ", ".join(f"{count:.0f} at {rounds} rounds" for rounds, count in per_request.items())
+        yield f"function calls per request, {name}: {shown}; a round of history adds {growth(per_request):.1f}"
+
+
+def growth(per_request: Mapping[int, float]) -> float:
+    """Calls that a round of history adds to a request, from conversations of three sizes that are as far apart.
+
+    The start of a run and what a request costs without a history fall out of the second difference.
+    """
+    (first, one), (second, two), (third, three) = ((size, count * (size + 1)) for size, count in per_request.items())
+    assert second - first == third - second  # noqa: S101 # else it would be no second difference
+    return (three - 2 * two + one) / (second - first) ** 2

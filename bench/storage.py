@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +17,42 @@ STATUS = Path("/proc/self/status")
 MIB = 2**20
 
 
-def table(base_url: str, sizes: Mapping[str, Sequence[int]] = SIZES) -> Iterable[str]:
-    """A line for each conversation; what is linear doubles with the rounds, what is quadratic is four times as much.
+Sizes = dict[str, int | None]
+"""Bytes: `file`, `peak` of the process, and what it has `grown` for the conversation; None where it is not told."""
 
-    Each has a process of its own, because memory that was given back is seldom given back to the system.
-    """
+
+def apart(graph: str, rounds: int, base_url: str) -> Sizes:
+    """As `here`, in a process of its own: memory that was given back is seldom given back to the system."""
+    command = [sys.executable, "-m", "bench.storage", graph, str(rounds), base_url]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 # our own
+    sizes: Sizes = json.loads(ran.stdout)
+    return sizes
+
+
+def here(graph: str, rounds: int, base_url: str) -> Sizes:
+    """Hold a conversation of so many rounds, keep it, and see how large all is then."""
+    with tempfile.TemporaryDirectory() as folder:
+        keep(graph, 1, base_url, Path(folder, "first.db"))  # imports, caches
+        start = memory("VmRSS")
+        keep(graph, rounds, base_url, Path(folder, "kept.db"))
+        peak = memory("VmHWM")
+        size = sum(path.stat().st_size for path in Path(folder).glob("kept.db*"))
+    return {"file": size, "peak": peak, "grown": None if peak is None or start is None else peak - start}
+
+
+def table(
+    base_url: str,
+    sizes: Mapping[str, Sequence[int]] = SIZES,
+    measure: Callable[[str, int, str], Sizes] = apart,
+) -> Iterable[str]:
+    """A line for each conversation; what is linear doubles with the rounds, what is quadratic is four times as much."""
     yield "kept in SQLite | rounds | file KiB | x | process MiB | of it for the run | x"
     for graph, rounds_of_it in sizes.items():
-        before: dict[str, Any] = {}
+        before: Sizes = {}
         for rounds in rounds_of_it:
-            command = [sys.executable, "-m", "bench.storage", graph, str(rounds), base_url]
-            # Without the output of a process that failed nobody could say why.
-            ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 # our own
-            now = json.loads(ran.stdout)
+            now = measure(graph, rounds, base_url)
             yield (
-                f"{graph:14} | {rounds:6} | {now['file'] / 1024:8.0f} | {ratio(now, before, 'file')} | "
+                f"{graph:14} | {rounds:6} | {(now['file'] or 0) / 1024:8.0f} | {ratio(now, before, 'file')} | "
                 f"{shown(now['peak'])} | {shown(now['grown'])} | {ratio(now, before, 'grown')}"
             )
             before = now
@@ -42,9 +63,10 @@ def shown(size: int | None) -> str:
     return "-" if size is None else f"{size / MIB:.1f}"
 
 
-def ratio(now: Mapping[str, Any], before: Mapping[str, Any], key: str) -> str:
-    """How many times as much it is as in the conversation before."""
-    return f"{now[key] / before[key]:.2f}" if before.get(key) and now[key] is not None else "-"
+def ratio(now: Sizes, before: Sizes, key: str) -> str:
+    """How many times as much it is as in the conversation before; a dash where there is nothing to compare."""
+    larger, smaller = now[key], before.get(key)
+    return f"{larger / smaller:.2f}" if larger is not None and smaller else "-"
 
 
 def memory(line: str) -> int | None:
@@ -76,17 +98,5 @@ def keep(graph: str, rounds: int, base_url: str, path: Path) -> None:
         compiled.invoke(asked, {"configurable": {"thread_id": "t"}, "recursion_limit": 3 * rounds + 5})
 
 
-def main() -> None:
-    """Print the sizes as JSON: arguments are the graph, the rounds and the model's base URL."""
-    graph, rounds, base_url = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    with tempfile.TemporaryDirectory() as folder:
-        keep(graph, 1, base_url, Path(folder, "first.db"))  # imports, caches
-        start = memory("VmRSS")
-        keep(graph, rounds, base_url, Path(folder, "kept.db"))
-        peak = memory("VmHWM")
-        size = sum(path.stat().st_size for path in Path(folder).glob("kept.db*"))
-    print(json.dumps({"file": size, "peak": peak, "grown": peak and start and peak - start}))
-
-
 if __name__ == "__main__":
-    main()
+    print(json.dumps(here(sys.argv[1], int(sys.argv[2]), sys.argv[3])))

@@ -24,6 +24,7 @@ CLIENTS: list[httpx2.AsyncClient] = []
 @contextmanager
 def event_loop() -> Iterator[Run]:
     """Invokes graphs in one event loop, and closes the clients that were used in it."""
+    CLIENTS.clear()  # those of other event loops, which have ended
     with asyncio.Runner() as runner:
         yield lambda graph, *given: runner.run(graph.ainvoke(*given))
         while CLIENTS:

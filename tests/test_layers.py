@@ -19,6 +19,7 @@ MAY_IMPORT = {
         "lc",
         "toolbox",
         "protocol",
+        "click",
         "httpx2",
         "langchain",
         "langchain_core",
@@ -28,6 +29,7 @@ MAY_IMPORT = {
         "ormsgpack",
         "psycopg",
         "pydantic",
+        "rich",
     },
     "compare": STDLIB | {"compare", "toolbox", "protocol", "click", "fastjsonschema", "h11", "jsonschema", "rich"},
 }

@@ -17,6 +17,8 @@ import pytest
 
 from compare.replies import Delta, ScriptedStream
 from compare.server import ModelServer
+from lc.sturdy.approval import REFUSED
+from lc.sturdy.review import NOBODY
 from protocol import STOP_REASONS
 from tests.servers import bodies, calls, fails, results, says, serving
 from toolbox.console import exit_status
@@ -195,41 +197,34 @@ def test_a_pipe_is_a_conversation_line_by_line(home: Path) -> None:
 
 
 def test_a_thread_goes_on_where_it_ended(home: Path) -> None:
-    """Its history is kept under its name, in a folder for its owner alone; another thread knows nothing of it."""
-    with serving(says("one"), says("two"), says("three")) as server:
+    """Its history is kept under its name, in a folder for its owner alone."""
+    with serving(says("one"), says("two")) as server:
         first = chat(server, home, "a", "--thread", "t")
         second = chat(server, home, "b", "--thread", "t")
-        other = chat(server, home, "c", "--thread", "u")
         sent = bodies(server)
     assert "[thread] t is new" in first.stderr
     assert "[thread] t goes on: 2 messages" in second.stderr
-    assert "[thread] u is new" in other.stderr
     assert asked(sent[1]) == [("user", "a"), ("assistant", "one"), ("user", "b")]
-    assert asked(sent[2]) == [("user", "c")]
     assert (home / "diptych").stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize(
-    ("typed", "written", "told"),
-    [
-        ("y\n", "new", '"ok": true'),
-        ("perhaps\n", None, "perhaps"),
-        ("n\n", None, "a person refused this call"),
-        ("", None, "nobody was there"),
-        ('\ne\n[]\ne\n{"path": "a.txt", "text": "mine"}\n', "mine", '"edited_arguments": {"path": "a.txt"'),
-    ],
-)
-def test_a_person_decides_on_standard_input(home: Path, typed: str, written: str | None, told: str) -> None:
+def test_a_person_decides_on_standard_input(home: Path) -> None:
     """Yes, no, a reason, an edit that is asked for again until it can be used; the end of the input rejects."""
-    with serving(WRITE, says("done")) as server:
-        ran = chat(server, home, "write", "--write", typed=typed)
-        ((_, observation),) = results(bodies(server)[1])
-    file = home / "root" / "a.txt"
-    assert (ran.returncode, ran.stdout) == (0, "done\n")
-    assert '[approval] write_text_file({"path": "a.txt", "text": "new"})' in ran.stderr
-    assert written == (file.read_text(encoding="utf-8") if file.exists() else None)
-    assert told in str(observation).replace("'", '"').replace("True", "true")
-    assert ("[problem] " in ran.stderr) == ("[]" in typed)
+    names = ["yes", "no", "why", "edit", "end"]
+    asks = [calls((name, "write_text_file", f'{{"path": "{name}", "text": "new"}}')) for name in names]
+    typed = 'a\ny\nb\n\nno\nc\nnot today\nd\ne\n[]\nE\n{"path": "edit", "text": "mine"}\ne'
+    with serving(*(reply for one in asks for reply in (one, says("done")))) as server:
+        ran = chat(server, home, "--write", typed=typed)
+        told = dict(results(bodies(server)[-1]))
+    assert (ran.returncode, ran.stdout) == (0, "done\n" * 5)
+    assert [line for line in ran.stderr.splitlines() if line.startswith("[approval]")] == [
+        f'[approval] write_text_file({{"path": "{name}", "text": "new"}})' for name in names
+    ]
+    assert ran.stderr.count("[problem] ") == 1
+    written = {file.name: file.read_text(encoding="utf-8") for file in (home / "root").iterdir()}
+    assert written == {"yes": "new", "edit": "mine"}
+    assert told["edit"]["edited_arguments"] == {"path": "edit", "text": "mine"}
+    assert [told[name]["error"] for name in ("no", "why", "end")] == [REFUSED, "not today", NOBODY]
 
 
 @pytest.mark.parametrize(("approve", "written"), [("always", True), ("never", False)])
@@ -338,14 +333,13 @@ def test_a_terminal_shows_who_is_waited_for_and_obeys_no_control_character(home:
 
 def test_an_edit_begins_with_what_the_model_wrote(home: Path) -> None:
     """At a terminal the arguments are there to be changed."""
-    with serving(WRITE, says("done")) as server:
-        with terminal(server, home, "write", "--write") as person:
-            person.wait_for("run it?")
-            person.type("e\n")
-            person.wait_for('arguments: {"path": "a.txt", "text": "new"}')
-            person.type('\x7f\x7fer"}\n')
-            person.wait_for("done")
-            assert person.status() == 0
+    with serving(WRITE, says("done")) as server, terminal(server, home, "write", "--write") as person:
+        person.wait_for("run it?")
+        person.type("e\n")
+        person.wait_for('arguments: {"path": "a.txt", "text": "new"}')
+        person.type('\x7f\x7fer"}\n')
+        person.wait_for("done")
+        assert person.status() == 0
     assert (home / "root" / "a.txt").read_text(encoding="utf-8") == "newer"
 
 

@@ -17,7 +17,7 @@ from lc.sturdy.agent import Agent
 from lc.sturdy.events import Event, aevents, events
 from lc.sturdy.limits import Limits
 from tests.servers import broken_tool, calls, echo_tool, fails, says, serving
-from tests.sturdy import agent, asking, event_loop, in_thread, sturdy_model
+from tests.sturdy import CLIENTS, agent, asking, event_loop, in_thread, sturdy_model
 
 Listen = Callable[..., list[Event]]
 HELLO = ('{"role": "assistant", "content": "Hel"}', '{"content": "lo"}')
@@ -39,8 +39,12 @@ def listen(request: pytest.FixtureRequest) -> Iterator[Listen]:
         async def ainvoke(self, *given: Any) -> list[Event]:
             return [event async for event in aevents(self.graph, *given)]
 
+    # Clients of earlier tests belong to event loops that are closed: not ours to close, and kept as they are.
+    earlier = CLIENTS[:]
+    CLIENTS.clear()
     with event_loop() as run:
         yield lambda graph, *given: run(Listening(graph), *given)
+    CLIENTS[:0] = earlier
 
 
 def kinds(heard: list[Event]) -> list[str]:

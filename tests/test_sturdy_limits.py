@@ -12,12 +12,13 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from compare.replies import Reply, ScriptedMessage, to_reply
 from compare.server import ModelServer, Request
+from lc.sturdy import build
 from lc.sturdy.agent import Agent
 from lc.sturdy.limits import Limits
 from protocol.profile import profile
 from protocol.rules import check
 from tests.servers import bodies, calls, echo_tool, results, says, serving
-from tests.sturdy import agent, asking, in_thread
+from tests.sturdy import agent, asking, in_thread, sturdy_model
 from toolbox import Tool
 
 
@@ -95,11 +96,13 @@ def test_as_many_calls_as_are_allowed_leave_the_answer() -> None:
     assert "answer" == end["stop"]
 
 
-def test_tokens_are_counted_over_the_run() -> None:
+@pytest.mark.parametrize("stream", [False, True])
+def test_tokens_are_counted_over_the_run(stream: bool) -> None:
     """Each scripted reply costs two tokens: the second reaches the limit of three, and its call is not run."""
     ran: list[str] = []
     with serving(*endless(5)) as server:
-        end = agent(server, echo_tool(ran), limits=Limits(tokens=3)).invoke(asking("go"))
+        llm = sturdy_model(server, streaming=stream)
+        end = build(llm, [echo_tool(ran)], limits=Limits(tokens=3)).invoke(asking("go"))
         assert 2 == len(server.exchanges)
     assert ("token-limit", ["a"], 4) == (end["stop"], ran, end["used"]["tokens"])
 

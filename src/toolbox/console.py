@@ -140,10 +140,10 @@ def has_host(url: str) -> bool:
         return False
 
 
-def tools_for(root: str) -> list[Tool]:
+def tools_for(root: str, write: bool = False) -> list[Tool]:
     """The standard tools on a folder. Raises click.UsageError for one that cannot be read."""
     try:
-        return standard_tools(root)
+        return standard_tools(root, write)
     except OSError as error:
         raise click.UsageError(f"--root {root}: {error.strerror or error}") from error
 

@@ -8,8 +8,6 @@ from uuid import uuid4
 import click
 
 from toolbox.console import checked, guarded, leave
-from toolbox.standard import standard_tools
-from toolbox.tool import Tool
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,7 +54,7 @@ def command(
     key = checked(model, base_url)
     if memory is not None and thread is None:
         raise click.UsageError("--memory keeps threads: name one with --thread")
-    tools = _tools(root, write)
+    tools = tools_for(root, write)
 
     from lc.sturdy.chat import Settings, converse, memory_file
     from lc.sturdy.limits import Limits
@@ -78,13 +76,6 @@ def command(
         return converse(settings, tools, prompt)
     except NoMemory as error:
         raise click.UsageError(str(error)) from error
-
-
-def _tools(root: str, write: bool) -> list[Tool]:
-    try:
-        return standard_tools(root, write=write)
-    except OSError as error:
-        raise click.UsageError(f"--root {root}: {error.strerror or error}") from error
 
 
 def _make_private(folder: Path) -> None:

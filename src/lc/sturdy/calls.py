@@ -42,9 +42,10 @@ def planned(message: AIMessage, tools: Mapping[str, Tool]) -> list[Planned]:
     metadata = message.response_metadata
     cut = cut_off(metadata.get("finish_reason"), metadata.get("whole", True))
     calls = tool_calls(came_message(message))
+    listed = [*message.tool_calls, *message.invalid_tool_calls]  # the latter only in messages that others made
     return [
-        _plan(position, listed["id"] or "", listed["name"], call, tools, cut)
-        for position, (call, listed) in enumerate(zip(calls, message.tool_calls, strict=True))
+        _plan(position, one["id"] or "", one["name"] or "", call, tools, cut)
+        for position, (call, one) in enumerate(zip(calls, listed, strict=True))
     ]
 
 

@@ -84,8 +84,6 @@ def _agent(runner: asyncio.Runner, settings: Settings, tools: list[Tool]) -> Ite
         model=settings.model,
         api_key=SecretStr(settings.key),
         streaming=settings.stream,
-        # Servers say what a stream has used only when asked, and some know no such question.
-        stream_usage=settings.limits.tokens is not None,
         timeout=settings.timeout,
     )
     with contextlib.ExitStack() as stack:

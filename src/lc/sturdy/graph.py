@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx2
 import openai
-from langchain_core.messages import AnyMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import RunnableLambda, RunnableWithFallbacks
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Checkpointer
@@ -25,7 +25,7 @@ from toolbox.tool import Tool
 
 
 def build(
-    llm: SturdyChatOpenAI,
+    llm: SturdyChatOpenAI | RunnableWithFallbacks[Any, AIMessage],
     tools: Sequence[Tool | BaseTool],
     *,
     system: str | None = None,
@@ -39,10 +39,11 @@ def build(
 ) -> Agent:
     """The compiled graph; give it `{"messages": [...]}`, and its state ends with the `stop` reason.
 
-    `tools` are the toolbox's or LangChain's own. `system` goes in front of every request and is not stored.
-    `approve` is about calls with effects: ask a person (by an interrupt, which needs a checkpointer), never run one, or
-    run all. `tool_timeout` is in seconds, for one call. `trim` makes an old history shorter at the start of a turn
-    (`lc.sturdy.trim`). `journal` keeps effects from happening twice (`lc.sturdy.effects`).
+    `llm` may be several, `first.with_fallbacks([second])`. `tools` are the toolbox's or LangChain's own. `system` goes
+    in front of every request and is not stored. `approve` is about calls with effects: ask a person (by an interrupt,
+    which needs a checkpointer), never run one, or run all. `tool_timeout` is in seconds, for one call. `trim` makes an
+    old history shorter at the start of a turn (`lc.sturdy.trim`). `journal` keeps effects from happening twice
+    (`lc.sturdy.effects`).
     Raises ValueError for two tools of one name.
     """
     running = Tools(tools, parallel=parallel, timeout=tool_timeout, journal=journal)

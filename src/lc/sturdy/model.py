@@ -91,7 +91,7 @@ class SturdyChatOpenAI(ChatOpenAI):
         fields = received(turn, messages, self.model_name)
         if isinstance(bound.get("response_format"), type):  # with_structured_output looks for it
             with contextlib.suppress(ValueError, RecursionError):
-                fields["additional_kwargs"]["parsed"] = read_json(turn.message["content"] or "")
+                fields["additional_kwargs"]["parsed"] = read_json(str(turn.message.get("content")))
         return fields
 
     def _generate(

@@ -128,9 +128,14 @@ class Nodes:
         return [*self._system, *state["messages"]]
 
     def _bounds(self, state: State) -> dict[str, Any]:
-        """How long the request may take, when the run has a deadline, and who hears of retries."""
-        seconds = left(self._limits, state["used"])
-        return {"told": get_stream_writer(), **({} if seconds is None else {"at_most": seconds})}
+        """Who hears of retries, and what the limits make necessary: a time for the request, the usage of a stream."""
+        bounds: dict[str, Any] = {"told": get_stream_writer()}
+        if self._limits.seconds is not None:
+            bounds["at_most"] = left(self._limits, state["used"])
+        if self._limits.tokens is not None:
+            # Servers say what a stream has used only when asked, and some know no such question.
+            bounds["stream_usage"] = True
+        return bounds
 
     def _unanswered(self, state: State, error: Exception, started: float) -> dict[str, Any]:
         log.info("[error] %s", error)
@@ -234,7 +239,19 @@ def parted(outcomes: Sequence[Outcome]) -> tuple[list[AnyMessage], list[Command[
                 commands.append(replace(outcome, update=update))
         else:
             commands.append(outcome)
-    return messages, commands
+    return messages, [_with_results(command, messages) for command in commands]
+
+
+def _with_results(command: Command[Any], results: Sequence[AnyMessage]) -> Command[Any]:
+    """The command; one that hands the messages over to a parent graph takes the results of its siblings along.
+
+    LangGraph drops what else the node gives then, and whoever goes on would take those calls for never run.
+    """
+    if command.graph != Command.PARENT or not isinstance(command.update, dict) or "messages" not in command.update:
+        return command
+    given = command.update["messages"]
+    whole = [*(given if isinstance(given, list) else [given]), *results]
+    return replace(command, update={**command.update, "messages": whole})
 
 
 def thread_of(config: RunnableConfig) -> str | None:

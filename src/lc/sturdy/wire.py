@@ -89,7 +89,9 @@ def sent_message(message: BaseMessage) -> Message:
 def came_message(message: AIMessage) -> Message:
     """The assistant message as the model sent it, before any repair."""
     kept = message.additional_kwargs
-    return dict(_read(kept[CAME])) if CAME in kept else sent_message(message)
+    if CAME in kept:
+        return dict(_read(kept[CAME]))
+    return sent_message(message) if SENT in kept else _converted(message)
 
 
 def encoded(messages: Sequence[AnyMessage | BaseMessage]) -> bytes:
@@ -115,7 +117,12 @@ def _system_role(message: SystemMessage) -> Any:
 
 
 def _of_others(message: AIMessage) -> Message:
-    """An assistant message that another model or a person made, as it may be sent.
+    """An assistant message that another model or a person made, as it may be sent."""
+    return sendable(_converted(message), made_up_ids())
+
+
+def _converted(message: AIMessage) -> Message:
+    """The same, before any repair.
 
     Of its content only what Chat Completions takes from an assistant: no thoughts of another provider's.
     """
@@ -125,7 +132,7 @@ def _of_others(message: AIMessage) -> Message:
     (converted,) = convert_to_openai_messages([message.model_copy(update={"content": content})])
     # LangChain leaves the invalid calls out; their results would answer nothing then.
     calls = [*converted.get("tool_calls", []), *map(_invalid, message.invalid_tool_calls)]
-    return sendable({**converted, **({"tool_calls": calls} if calls else {})}, made_up_ids())
+    return {**converted, **({"tool_calls": calls} if calls else {})}
 
 
 def _invalid(call: InvalidToolCall) -> dict[str, Any]:
