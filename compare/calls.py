@@ -17,8 +17,8 @@ class Call:
     """One tool call as the model made it.
 
     `path` is where it stands in the conversation; `id` is what the model gave, `sent_id` what the lane gave back
-    (None where the call did not come back). `repeated` says that a call before it in the turn has its id. `answers` are the tool messages with its id, with their index in the
-    conversation.
+    (None where the call did not come back). `repeated` says that a call before it in the turn has its id. `answers`
+    are the tool messages with its id, with their index in the conversation.
     """
 
     round: int

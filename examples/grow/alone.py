@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -14,23 +15,21 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Overwrite
 
 from lc.sturdy.approval import Decision, ask
-from lc.sturdy.calls import as_langchain
 from lc.sturdy.effects import Journal, Key
 from lc.sturdy.events import MODES, Event, Listener
 from lc.sturdy.history import append, healed
 from lc.sturdy.limits import Limits, Used, exhausted, nothing, used_by
 from lc.sturdy.model import SturdyChatOpenAI
 from lc.sturdy.tools import Batch, Tools
-from toolbox import Tool
 from toolbox.execute import failure
 
 
-def with_model(llm: SturdyChatOpenAI, tools: Sequence[Tool]) -> CompiledStateGraph[MessagesState]:
+def with_model(llm: SturdyChatOpenAI, tools: Sequence[BaseTool]) -> CompiledStateGraph[MessagesState]:
     """The textbook graph, on the model part."""
-    bound = llm.bind_tools([tool.schema() for tool in tools])
+    bound = llm.bind_tools(tools)
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda state: {"messages": [bound.invoke(state["messages"])]})
-    graph.add_node("tools", ToolNode([as_langchain(tool) for tool in tools]))
+    graph.add_node("tools", ToolNode(tools))
     graph.add_edge(START, "model")
     graph.add_conditional_edges("model", tools_condition)
     graph.add_edge("tools", "model")

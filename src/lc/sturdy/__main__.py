@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import click
 
-from toolbox.console import checked, guarded, leave
+from toolbox.console import checked, guarded, leave, tools_for
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
