@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare test lint format bench scoreboard lock readme clean
+.PHONY: compare test live-test lint format bench scoreboard lock readme clean
 
 compare: .venv/ready ## the main job: the whole catalogue through our three lanes, plain and streamed
 	$(BIN)/diptych run --both --lanes raw,lc,lc.sturdy
 
 test: .venv/ready ## the tests, offline
 	$(BIN)/python -m pytest
+
+live-test: .venv/ready ## both lanes against a real model on this machine, where there is one; takes minutes
+	$(BIN)/python -m pytest tests/live -rs
 
 lint: .venv/ready ## types, lint, format
 	$(BIN)/ruff check .

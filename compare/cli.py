@@ -1,6 +1,8 @@
 """The command line: what each command does, and the exit code that it ends with."""
 
 import contextlib
+import functools
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compare.cli_live import Live, live_options, run_live, run_prompts
+from compare.cli_record import code_of, record_option, recording
 from compare.process import AS_EXPECTED, SURPRISED, finish, lanes_at_work
 
 if TYPE_CHECKING:  # --help need not wait for what only a run needs
@@ -21,6 +25,7 @@ Exit codes:
   0   everything is as expected
   1   a difference that is not expected, or an expected one that is gone
   2   wrong usage or input
+  3   a live run that is not whole: the endpoint gave no answer, or the limit of requests was reached
   70  a fault of Diptych's own
   130 interrupted"""
 
@@ -40,7 +45,25 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
 
-lanes_option = click.option("--lanes", default="raw,lc", show_default=True, help="Lanes, as MODULE or MODULE:FUNCTION.")
+def lanes_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options --lanes and --lane, together as the parameter `lanes`: the words for `load_lanes`."""
+
+    @click.option("--lanes", default="raw,lc", show_default=True, help="Lanes, as MODULE or MODULE:FUNCTION.")
+    @click.option(
+        "--lane",
+        "commands",
+        multiple=True,
+        metavar="NAME=cmd:COMMAND",
+        help="A lane more, any program: it gets the prompt on standard input and in place of {prompt}, and "
+        "OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL. Its tools are its own.",
+    )
+    @functools.wraps(command)
+    def with_lanes(*values: Any, lanes: str, commands: Sequence[str], **named: Any) -> Any:
+        return command(*values, lanes=[lanes, *commands], **named)
+
+    return with_lanes
+
+
 json_option = click.option(
     "--json", "json_file", metavar="FILE", help="Write the report as JSON (-: to standard output)."
 )
@@ -78,38 +101,59 @@ def commands() -> None:
 @profile_option
 @json_option
 @click.option("--show", multiple=True, metavar="NAME", help="Show this scenario row by row (all: every one).")
-@click.option("--deadline", default=60.0, show_default=True, metavar="SECONDS", help="For one lane on one scenario.")
+@click.option(
+    "--deadline",
+    type=click.FloatRange(0.1),
+    metavar="SECONDS",
+    help="For one lane on one scenario.  [default: 60; live 600]",
+)
+@record_option
+@live_options
 def run(
     scenarios: Sequence[str],
-    lanes: str,
+    lanes: Sequence[str],
     modes: str,
     profile: str | None,
     json_file: str | None,
     show: Sequence[str],
-    deadline: float,
+    deadline: float | None,
+    record: str | None,
+    live: Live | None,
 ) -> int:
-    """Run scenarios through the lanes and compare: the whole catalogue, or those that are named."""
+    """Run scenarios through the lanes and compare: the whole catalogue, or those that are named.
+
+    With --live, a real model answers: the names are then files of prompts (.txt: one a line, .jsonl: one object a
+    line) or scenarios, whose replies are not used.
+    """
     from compare.comparison import compare_scenario
     from compare.lanes import load_lanes
+    from compare.runner import DEADLINE
+    from compare.secrets import keys_in
 
     writable(json_file)
+    if live is not None:
+        results, code, keys = run_prompts(live, scenarios, modes, lanes, deadline, record)
+        deliver(results, json_file, set(show) if show or len(results) > 1 else {results[0].name}, keys)
+        return code
     chosen = choose(scenarios)
     names = {scenario.name for scenario in chosen} | {"all"}
     for name in show:
         if name not in names:
             raise click.BadParameter(f"{name} is not among the scenarios of this run", param_hint="--show")
     enforced = profile_named(profile)
+    environment, prompts = dict(os.environ), [scenario.prompt for scenario in chosen]
     with lanes_at_work():
         loaded = load_lanes(lanes)
-        results = [
-            compare_scenario(scenario, loaded, mode, enforced, deadline)
-            for scenario in progress(chosen)
-            for mode in named(modes, scenario)
-        ]
+        with recording(record, prompts, [lane.name for lane in loaded], environment) as recorder:
+            results = [
+                compare_scenario(scenario, loaded, mode, enforced, deadline or DEADLINE, recorder)
+                for scenario in progress(chosen)
+                for mode in named(modes, scenario)
+            ]
     if not results:
         raise click.UsageError(f"none of these scenarios runs with --{modes}")
     detail = set(show) if show or len(results) > 1 else {results[0].name}
-    return deliver(results, json_file, detail)
+    return code_of(deliver(results, json_file, detail, keys_in(environment) if record else None), recorder)
 
 
 @commands.command(epilog=EPILOG)
@@ -121,26 +165,44 @@ def run(
 @click.option("--system", help="A system text in front of the prompt.")
 @click.option("--max-rounds", default=8, show_default=True, type=click.IntRange(1), help="Requests at the most.")
 @click.option("--root", default=".", type=click.Path(exists=True, file_okay=False), help="What the tools may read.")
+@record_option
+@live_options
 def ask(
     prompt: str,
-    lanes: str,
+    lanes: Sequence[str],
     stream: bool,
     profile: str | None,
     json_file: str | None,
     system: str | None,
     max_rounds: int,
     root: str,
+    record: str | None,
+    live: Live | None,
 ) -> int:
-    """Put a prompt of your own to the demo model, a small program with rules, through the lanes."""
+    """Put a prompt of your own to the demo model, a small program with rules, or with --live to a real one."""
     from compare.comparison import compare_prompt
     from compare.lanes import load_lanes
     from compare.runner import Task
+    from compare.secrets import keys_in
 
     writable(json_file)
     task = Task(prompt, "demo-model", system, max_rounds, root=Path(root), stream=stream)
+    if live is not None:
+        from compare.live.prompts import Prompt
+
+        modes = ["stream" if stream else "plain"]
+        results, code, known = run_live(
+            lambda task: [Prompt("ask", prompt, "", task)], task, live, modes, lanes, None, record
+        )
+        deliver(results, json_file, {"ask"}, known)
+        return code
+    environment = dict(os.environ)
     with lanes_at_work():
-        result = compare_prompt(task, load_lanes(lanes), profile_named(profile))
-    return deliver([result], json_file, {result.name})
+        loaded = load_lanes(lanes)
+        with recording(record, [prompt], [lane.name for lane in loaded], environment) as recorder:
+            result = compare_prompt(task, loaded, profile_named(profile), recorder)
+    keys = keys_in(environment) if record else None
+    return code_of(deliver([result], json_file, {result.name}, keys), recorder)
 
 
 @commands.command("list")
@@ -192,19 +254,19 @@ def serve(scenario: str, port: int, profile: str | None, json_file: str | None) 
 )
 @click.option("--every", default=1, metavar="N", type=click.IntRange(1), help="Take each N-th of these places only.")
 @json_option
-def drill(scenario: str, lanes: str, by: str, every: int, json_file: str | None) -> int:
+def drill(scenario: str, lanes: Sequence[str], by: str, every: int, json_file: str | None) -> int:
     """Break off a reply with tool calls at each place, in both modes, and show which beginnings of it run a tool."""
     from compare.broken_replies import kinds_of
     from compare.comparison import task_of
     from compare.drill import runs_of, strips_of
     from compare.drill_report import drill_report
-    from compare.lanes import load_lanes
+    from compare.lanes import functions_only, load_lanes
     from compare.terminal.drill import render_drill
 
     chosen, started = choose([scenario]), time.perf_counter()
     if len(chosen) > 1:
         raise click.BadParameter(f"{scenario} holds {len(chosen)} scenarios; name one of them", param_hint="NAME|FILE")
-    kinds, loaded = kinds_of(chosen[0], by, every), load_lanes(lanes)
+    kinds, loaded = kinds_of(chosen[0], by, every), functions_only(load_lanes(lanes))
     with lanes_at_work(), counting("drilling", runs_of(kinds, loaded)) as step:
         strips = strips_of(kinds, loaded, task_of(chosen[0], "plain"), step)
     data = drill_report(chosen[0], by, every, strips, time.perf_counter() - started)
@@ -215,7 +277,7 @@ def drill(scenario: str, lanes: str, by: str, every: int, json_file: str | None)
 @commands.command("accept")
 @click.argument("scenarios", nargs=-1, required=True, metavar="[NAME|FILE|FOLDER]...")
 @lanes_option
-def accept_scenarios(scenarios: Sequence[str], lanes: str) -> int:
+def accept_scenarios(scenarios: Sequence[str], lanes: Sequence[str]) -> int:
     """Write into scenario files that what the lanes do now is what is expected of them. Look first, then accept."""
     from compare.accept import accept
     from compare.comparison import compare_scenario
@@ -282,12 +344,21 @@ def writable(json_file: str | None) -> None:
             pass
 
 
-def deliver(results: "Sequence[Comparison]", json_file: str | None, detail: set[str]) -> int:
-    """Write the report where it is wanted; returns the exit code."""
+def deliver(
+    results: "Sequence[Comparison]", json_file: str | None, detail: set[str], keys: Sequence[str] | None = None
+) -> int:
+    """Write the report where it is wanted; returns the exit code.
+
+    With `keys`, those of a run that is live or recorded, neither they nor anything that looks like a token is written.
+    """
+    from compare.recording.spread import masked_report
     from compare.report import report
+    from compare.secrets import Masker
     from compare.terminal import render
 
     data = report(results)
+    if keys is not None:
+        data = masked_report(data, Masker(keys))
     written(data, json_file, lambda: render(data, detail))
     return AS_EXPECTED if not data["summary"]["unexpected"] else SURPRISED
 
@@ -311,5 +382,8 @@ def main() -> None:
 
 def invoke() -> Any:
     """Run what the command line says. Not by click's own `main`, which takes a reader that left for a failure."""
+    import compare.cli_atlas
+    import compare.cli_recording  # noqa: F401 # they add their commands to ours
+
     with commands.make_context("diptych", sys.argv[1:]) as context:
         return commands.invoke(context)

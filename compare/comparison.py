@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from compare.backends import demo_model, script
 from compare.findings import BETWEEN_LANES, INFO, Finding
@@ -16,6 +17,9 @@ from compare.scenario import Expectation, Scenario
 from compare.server import Backend
 from protocol.profile import Profile, profile
 
+if TYPE_CHECKING:
+    from compare.recording.recorder import Recorder
+
 
 @dataclass
 class Comparison:
@@ -23,7 +27,7 @@ class Comparison:
 
     `surprises` lists for each lane what was not expected, and what was and did not come. `expected` is false where
     nothing was expected at all, as for a prompt of the user's. `profile` names the provider whose rules the model
-    server enforced, if it did.
+    server enforced, if it did. `live` is what the report says of a run against a live endpoint.
     """
 
     name: str
@@ -36,6 +40,7 @@ class Comparison:
     surprises: dict[str, list[str]]
     expected: bool
     profile: str = ""
+    live: dict[str, Any] | None = None
 
     @property
     def mode(self) -> str:
@@ -49,11 +54,12 @@ def compare_scenario(
     mode: str = PLAIN,
     enforced: Profile | None = None,
     deadline: float = DEADLINE,
+    recorder: "Recorder | None" = None,
 ) -> Comparison:
     """Run a scenario through the lanes in one mode, each against a server of its own, and compare.
 
     With a profile enforced, the server refuses what that provider would; then nothing is expected. `deadline` is in
-    seconds, for one lane.
+    seconds, for one lane; `recorder` writes down the runs.
     """
     task = task_of(scenario, mode)
     # What is refused uses up no reply, so that requests and replies cannot be counted against each other then.
@@ -63,7 +69,7 @@ def compare_scenario(
         return enforced_or_not(script(scenario.replies, scenario.model), enforced)
 
     profiles = watched(scenario, enforced)
-    runs = [judge(run_lane(lane, task, backend(), deadline), scripted, profiles) for lane in lanes]
+    runs = [judge(run_lane(lane, task, backend(), deadline, recorder=recorder), scripted, profiles) for lane in lanes]
     expected = None if enforced else lambda lane: scenario.expected(lane, mode)
     return compare(scenario.name, scenario.title, scenario.teaches, task, runs, expected, enforced)
 
@@ -93,10 +99,16 @@ def task_of(scenario: Scenario, mode: str) -> Task:
     )
 
 
-def compare_prompt(task: Task, lanes: Sequence[Lane], enforced: Profile | None = None) -> Comparison:
+def compare_prompt(
+    task: Task, lanes: Sequence[Lane], enforced: Profile | None = None, recorder: "Recorder | None" = None
+) -> Comparison:
     """Run a prompt of the user's through the lanes, with the demo model; nothing is expected, so nothing surprises."""
     runs = [
-        judge(run_lane(lane, task, enforced_or_not(demo_model, enforced)), None, watched(None, enforced))
+        judge(
+            run_lane(lane, task, enforced_or_not(demo_model, enforced), recorder=recorder),
+            None,
+            watched(None, enforced),
+        )
         for lane in lanes
     ]
     return compare("ask", task.prompt, "", task, runs, None, enforced)

@@ -28,6 +28,8 @@ class Heard:
 def heard(exchange: Exchange) -> Heard:
     """Read one reply as a client does that makes no mistakes."""
     reply = exchange.reply
+    if reply.close and exchange.client_left is not None:
+        return Heard(problem="no reply came before the client left", stop="deadline")
     if reply.close:
         return Heard(problem="the connection was closed without a reply", stop="connection-error")
     if not 200 <= reply.status < 300:

@@ -1,16 +1,20 @@
-"""How a lane is named, and how the function behind the name is found."""
+"""How a lane is named, and how the function or the command behind the name is found."""
 
 import importlib
+import os
 import re
+import shlex
+import shutil
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 Run = Callable[..., tuple[list[Any], str]]
 """`run(prompt, tools, *, base_url, model, api_key, system, max_rounds, timeout) -> (messages, stop)`."""
 
 NAME = re.compile(r"[A-Za-z_][\w.]*(:[A-Za-z_]\w*)?")
+COMMAND = re.compile(r"([\w.:-]+)=cmd:(.*)", re.DOTALL)
 
 
 class LaneError(ValueError):
@@ -18,11 +22,26 @@ class LaneError(ValueError):
 
 
 @dataclass(frozen=True)
+class Command:
+    """The words of a command that is a lane; `{prompt}` in them stands for the prompt."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Lane:
-    """A lane by name, with the function that runs it."""
+    """A lane by name, with the function or the command that runs it."""
 
     name: str
-    run: Run
+    run: Run | Command
+
+    @property
+    def function(self) -> Run:
+        """The function. Raises LaneError for a command."""
+        if isinstance(self.run, Command):
+            mend = "name a lane that is a function, as MODULE:FUNCTION"
+            raise LaneError(f"lane {self.name}: a command runs its tools where they cannot be watched; {mend}")
+        return self.run
 
 
 def load_lane(text: str) -> Lane:
@@ -53,15 +72,53 @@ def load_lane(text: str) -> Lane:
     return Lane(text.removesuffix(":run"), run)
 
 
-def load_lanes(text: str) -> list[Lane]:
-    """The lanes of a list with commas, in order. Raises LaneError, also for an empty list or a name given twice."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
+def load_command(text: str) -> Lane:
+    """The lane that `NAME=cmd:COMMAND` names; the command is split as a shell does, and run without one.
+
+    Raises LaneError, also for a program that is not to be found.
+    """
+    found = COMMAND.fullmatch(text)
+    if found is None:
+        raise LaneError(f"{text!r} is no lane: write it as NAME=cmd:COMMAND, such as 'mine=cmd:node agent.js'")
+    name, command = found[1], found[2]
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise LaneError(f"lane {name}: its command cannot be split: {one_line(str(error))}; mend the quotes") from error
+    if not words:
+        raise LaneError(f"lane {name}: its command is empty; write one behind cmd:")
+    if shutil.which(words[0]) is None:
+        if os.path.isfile(words[0]):
+            mend = f"run chmod +x {words[0]}, or put the program that runs it in front"
+            raise LaneError(f"lane {name}: {words[0]} is not executable; {mend}")
+        raise LaneError(f"lane {name}: there is no program {words[0]}; install it, or give its path")
+    return Lane(name, Command(words))
+
+
+def load_lanes(words: str | Sequence[str]) -> list[Lane]:
+    """The lanes of a list with commas, in order; or of several words, each such a list or `NAME=cmd:COMMAND`.
+
+    Raises LaneError, also for no lane at all or a name given twice.
+    """
+    words = [words] if isinstance(words, str) else words
+    lanes = [lane for word in words for lane in of_word(word)]
+    if not lanes:
         raise LaneError("no lane is named: give at least one, such as --lanes raw,lc")
-    lanes = [load_lane(name) for name in names]
     if len({lane.name for lane in lanes}) < len(lanes):
-        raise LaneError(f"a lane is named twice in {text!r}: name each once")
+        raise LaneError(f"a lane is named twice in {one_line(' '.join(words))!r}: name each once")
     return lanes
+
+
+def functions_only(lanes: Sequence[Lane]) -> list[Lane]:
+    """The lanes, for a run that has to see which tools they use. Raises LaneError where one is a command."""
+    return [replace(lane, run=lane.function) for lane in lanes]
+
+
+def of_word(word: str) -> list[Lane]:
+    """The lanes of one word. Raises LaneError."""
+    if "=" in word:
+        return [load_command(word)]
+    return [load_lane(name.strip()) for name in word.split(",") if name.strip()]
 
 
 def one_line(text: str) -> str:

@@ -1,6 +1,7 @@
 """What a command needs of its process: an environment that keeps to this machine, clean output, and an exit code."""
 
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -10,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-AS_EXPECTED, SURPRISED, WRONG_USE, OUR_FAULT, INTERRUPTED = 0, 1, 2, 70, 130
+AS_EXPECTED, SURPRISED, WRONG_USE, INCOMPLETE, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 70, 130
 
 LOOPBACK = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", "LANGSMITH_TRACING": "false"}
 """What is set while lanes run."""
@@ -60,6 +61,7 @@ def finish(command: Callable[[], Any]) -> NoReturn:
 def guarded(command: Callable[[], Any]) -> int:
     """The exit code of a command, whatever happens in it; bad input is one line on standard error."""
     from compare.lanes import LaneError
+    from compare.recording.error import RecordingError
     from compare.scenario import ScenarioError
     from protocol.profile import ProfileError
 
@@ -68,12 +70,14 @@ def guarded(command: Callable[[], Any]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
+        shown = io.StringIO()
+        error.show(shown)
         with contextlib.suppress(OSError):
-            error.show()
+            click.echo(without_keys(shown.getvalue()), nl=False, err=True)
         return WRONG_USE
     except BrokenPipeError:  # the reader of our output has left, as head does
         return AS_EXPECTED
-    except (LaneError, ProfileError, ScenarioError, OSError) as error:
+    except (LaneError, ProfileError, RecordingError, ScenarioError, OSError) as error:
         tell(str(error))
         return WRONG_USE
     except (KeyboardInterrupt, click.Abort):
@@ -88,4 +92,11 @@ def guarded(command: Callable[[], Any]) -> int:
 def tell(text: str) -> None:
     """Write to standard error why a command ends, if that can be written to: the exit code says it, too."""
     with contextlib.suppress(OSError):
-        click.echo(f"diptych: {text}", err=True)
+        click.echo(f"diptych: {without_keys(text)}", err=True)
+
+
+def without_keys(text: str) -> str:
+    """A text for standard error without what the environment has of keys, and without what looks like one."""
+    from compare.secrets import Masker, keys_in
+
+    return Masker(keys_in(os.environ)).text(text)

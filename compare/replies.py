@@ -1,7 +1,7 @@
 """What a scripted reply of the model is, and the bytes that it becomes on the wire."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,13 +95,25 @@ class ScriptedStream:
 Scripted = ScriptedMessage | ScriptedBody | ScriptedClose | ScriptedStream
 
 
+Live = Callable[[Callable[[], bool]], Generator["Reply | Piece", None, None]]
+"""A reply that is still to come. Given a function that says whether the client has left, it yields a Reply first: one
+that is whole, or one with an empty piece, and then the pieces as they come. Raises BrokenOff, and OSError when the
+client has left.
+"""
+
+
+class BrokenOff(Exception):
+    """A reply that was still to come has ended before its end."""
+
+
 @dataclass(frozen=True)
 class Reply:
     """What the model server sends: status, header fields and body, or nothing at all when `close` is set.
 
     Content-Length, Transfer-Encoding and Connection are the server's to add: `headers` lacks them. With `close`,
     `status` is 0. With `pieces`, each is one HTTP chunk, and `body` is their data put together. `body` is what the
-    client may get; `announced` is the Content-Length where that is another. `ending` is a key of ENDINGS.
+    client may get; `announced` is the Content-Length where that is another. `ending` is a key of ENDINGS. With `live`
+    set, the reply is still to come, and `close` is set until some of it has.
     """
 
     status: int
@@ -112,6 +124,7 @@ class Reply:
     ending: str = "whole"
     announced: int | None = None
     stall_limit: float = STALL_LIMIT
+    live: Live | None = None
 
 
 def to_reply(scripted: Scripted, number: int, model: str) -> Reply:

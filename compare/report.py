@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from compare.calls import Call
+from compare.command import Ended
 from compare.comparison import Comparison, across_modes
 from compare.findings import CLASSES, Finding, meaning
 from compare.judge import Judged
@@ -87,6 +88,7 @@ def comparison_data(one: Comparison) -> dict[str, Any]:
         "lanes": [lane_data(lane, one.surprises[lane.run.lane]) for lane in one.lanes],
         "envelope": envelope_lines(one.lanes),
         "rows": [row_data(row) for row in one.rows],
+        **({"live": plainly(one.live)} if one.live else {}),
     }
 
 
@@ -121,12 +123,22 @@ def lane_data(lane: Judged, surprises: list[str]) -> dict[str, Any]:
         },
         "problem": lane.told.turns[-1].problem if lane.told.turns else "no request was made",
         "raised": None if raised is None else in_words(raised, lane.run.raised_at),
+        "process": process_data(lane.run.process),
         "findings": [finding_data(finding) for finding in lane.findings],
         "refused_by": lane.refused_by,
         "calls": [call_data(call) for call in lane.calls],
         "surprises": surprises,
         "exchanges": [exchange_data(exchange) for exchange in lane.run.exchanges],
     }
+
+
+def process_data(process: Ended | None) -> dict[str, Any] | None:
+    """How a lane's command ended, and what it wrote; None for a lane that is a function."""
+    if process is None:
+        return None
+    outputs = zip(("stdout", "stderr"), (process.stdout, process.stderr), process.left_out, strict=True)
+    written = {name: {"text": text, "left_out": left_out} for name, text, left_out in outputs}
+    return {"status": process.status, "late": process.late, **written}
 
 
 def in_words(error: BaseException, place: str = "") -> str:
@@ -262,13 +274,14 @@ def alike(values: Sequence[Any]) -> str:
 
 
 def volatile(one: Comparison, lane: Judged) -> dict[str, Any]:
-    """What no two runs have in common: port and times, in seconds."""
+    """What no two runs have in common: port, times in seconds, and the peak memory of a command in bytes."""
     return {
         "comparison": one.name,
         "mode": one.mode,
         "lane": lane.run.lane,
         "port": lane.run.port,
         "seconds": round(lane.run.seconds, 6),
+        "peak": lane.run.process and lane.run.process.peak,
         "chunks": [[round(at, 6) for _, at in each.chunks] for each in lane.run.exchanges],
         "client_left": [each.client_left and round(each.client_left, 6) for each in lane.run.exchanges],
         "requests": [[round(each.received, 6), round(each.answered, 6)] for each in lane.run.exchanges],

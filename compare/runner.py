@@ -6,14 +6,18 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from compare.lanes import Lane
+from compare.command import Ended, run_command, variables
+from compare.lanes import Command, Lane
 from compare.server import Backend, Exchange, ModelServer
 from toolbox import Tool, standard_tools
+
+if TYPE_CHECKING:
+    from compare.recording.recorder import Recorder, RunRecorder
 
 DEADLINE = 60.0
 """Seconds that a lane may take for one run."""
@@ -60,8 +64,8 @@ class Execution:
 class Run:
     """All evidence of one run. `stop` and `messages` are what the lane returned; `raised` is what it raised instead.
 
-    `raised_at` is where in the lane's own file that was. A `foreign` run is a client's that was not given its task, or
-    its tools, by us: only the wire speaks for it.
+    `raised_at` is where in the lane's own file that was. A `foreign` run is a client's whose tools are not ours, or a
+    command's: only the wire speaks for it. `process` is what is known of a command.
     """
 
     lane: str
@@ -77,30 +81,61 @@ class Run:
     timed_out: bool = False
     foreign: bool = False
     raised_at: str = ""
+    process: Ended | None = None
 
 
-def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLINE) -> Run:
+class Interrupted(KeyboardInterrupt):
+    """The user's interruption of a run; `run` is the evidence up to then."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__("interrupted")
+        self.run = run
+
+
+def run_lane(
+    lane: Lane,
+    task: Task,
+    backend: Backend,
+    deadline: float = DEADLINE,
+    *,
+    secret_path: str = "",
+    executions: list[Execution] | None = None,
+    recorder: "Recorder | None" = None,
+    instead: Callable[[Tool], Tool] | None = None,
+) -> Run:
     """Run the lane once, against a server and in a folder of its own; `deadline` is in seconds.
 
-    Whatever the lane raises or returns is in the Run: a lane cannot make this raise. A backend that raises can.
+    `secret_path` is the server's. The uses of tools are entered into `executions` as they happen, where that is given.
+    `recorder` writes down the run; `instead` makes of each tool the one that the lane gets.
+    Whatever the lane raises or returns is in the Run: a lane cannot make this raise. A backend that raises can; and a
+    KeyboardInterrupt comes out as Interrupted.
     """
-    executions: list[Execution] = []
-    with tempfile.TemporaryDirectory(prefix="diptych-") as folder, ModelServer(backend, task.model) as server:
+    executions = [] if executions is None else executions
+    interrupted: KeyboardInterrupt | None = None
+    schemas = [] if isinstance(lane.run, Command) else [tool.schema() for tool in standard_tools(".", task.write)]
+    record = recorder.run_started(lane.name, task, schemas) if recorder else None
+    with (
+        tempfile.TemporaryDirectory(prefix="diptych-") as folder,
+        ModelServer(
+            backend, task.model, secret_path=secret_path, finished=record.exchange if record else None
+        ) as server,
+    ):
         write_workspace(Path(folder), task.workspace or {})
-        tools = [recorded(tool, server, executions) for tool in standard_tools(task.root or folder, task.write)]
-        outcome = Outcome()
+        tools = standard_tools(task.root or folder, task.write)
+        tools = [recorded(instead(tool) if instead else tool, server, executions, record) for tool in tools]
         started = time.perf_counter()
-        # A daemon thread, so that a lane that never ends cannot keep the judge.
-        thread = threading.Thread(target=call, args=(lane, task, tools, server.base_url, outcome), daemon=True)
-        thread.start()
-        timed_out = not ended(thread, deadline)
-        if timed_out:
-            outcome = Outcome(raised=TimeoutError(f"the lane did not end within {deadline:g} seconds"))
+        try:
+            if isinstance(lane.run, Command):
+                outcome = commanded(lane.run, task, server.base_url, folder, deadline)
+            else:
+                outcome = called(lane, task, tools, server.base_url, deadline)
+        except KeyboardInterrupt as error:
+            interrupted, outcome = error, Outcome(raised=KeyboardInterrupt("interrupted"))
         seconds = time.perf_counter() - started
-    return Run(
+    run = Run(
         lane.name,
         task,
-        [tool.schema() for tool in tools],
+        schemas,
         list(server.exchanges),
         list(executions),  # a copy, because a lane that hangs may still go on
         outcome.messages,
@@ -108,9 +143,34 @@ def run_lane(lane: Lane, task: Task, backend: Backend, deadline: float = DEADLIN
         outcome.raised,
         seconds,
         server.port,
-        timed_out,
+        outcome.timed_out,
+        foreign=isinstance(lane.run, Command),
         raised_at=place_of(outcome.raised, lane),
+        process=outcome.process,
     )
+    if record:
+        record.run_ended(run)
+    if interrupted is not None:
+        raise Interrupted(run) from interrupted
+    return run
+
+
+def called(lane: Lane, task: Task, tools: Sequence[Tool], base_url: str, deadline: float) -> "Outcome":
+    """What comes of calling the lane's function, within `deadline` seconds."""
+    outcome = Outcome()
+    # A daemon thread, so that a lane that never ends cannot keep the judge.
+    thread = threading.Thread(target=call, args=(lane, task, tools, base_url, outcome), daemon=True)
+    thread.start()
+    return outcome if ended(thread, deadline) else too_late(deadline)
+
+
+def commanded(command: Command, task: Task, base_url: str, folder: str, deadline: float) -> "Outcome":
+    """What comes of a lane's command, within `deadline` seconds; the key that it was given is masked in its outputs."""
+    told = run_command(command.words, task.prompt, variables(task, base_url, API_KEY, folder), deadline)
+    told = replace(told, stdout=told.stdout.replace(API_KEY, "***"), stderr=told.stderr.replace(API_KEY, "***"))
+    if told.late:
+        return replace(too_late(deadline), process=told)
+    return Outcome(stop=told.claimed, raised=told.failure, process=told)
 
 
 def ended(thread: threading.Thread, deadline: float) -> bool:
@@ -127,7 +187,7 @@ def ended(thread: threading.Thread, deadline: float) -> bool:
 def place_of(error: BaseException | None, lane: Lane) -> str:
     """Where an exception came through the lane's own file last, as `file.py:12`; else the last place of all."""
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
-    code = getattr(inspect.unwrap(lane.run), "__code__", None)
+    code = None if isinstance(lane.run, Command) else getattr(inspect.unwrap(lane.run), "__code__", None)
     own = [frame for frame in frames if code is not None and frame.filename == code.co_filename]
     last = (own or frames[-1:])[-1:]
     return "".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in last)
@@ -135,17 +195,24 @@ def place_of(error: BaseException | None, lane: Lane) -> str:
 
 @dataclass
 class Outcome:
-    """What a lane returned or raised."""
+    """What a lane returned or raised, and what is known of its command where it is one."""
 
     messages: list[Any] | None = None
     stop: str | None = None
     raised: BaseException | None = None
+    timed_out: bool = False
+    process: Ended | None = None
+
+
+def too_late(deadline: float) -> Outcome:
+    """The outcome of a lane that did not end in time."""
+    return Outcome(raised=TimeoutError(f"the lane did not end within {deadline:g} seconds"), timed_out=True)
 
 
 def call(lane: Lane, task: Task, tools: Sequence[Tool], base_url: str, outcome: Outcome) -> None:
     """Call the lane by its contract, and enter what comes of it into `outcome`."""
     try:
-        returned = lane.run(
+        returned = lane.function(
             task.prompt,
             tools,
             base_url=base_url,
@@ -176,7 +243,7 @@ def checked(returned: object, lane_name: str) -> tuple[list[Any], str]:
     raise TypeError(f"a lane returns (list of messages, stop reason), but {lane_name} returned {found}")
 
 
-def recorded(tool: Tool, server: ModelServer, executions: list[Execution]) -> Tool:
+def recorded(tool: Tool, server: ModelServer, executions: list[Execution], record: "RunRecorder | None" = None) -> Tool:
     """The tool, writing down each of its uses. Its signature stays: lanes may build a schema from it.
 
     A use whose arguments do not fit the signature raises TypeError as before, and is none: nothing was executed.
@@ -198,6 +265,8 @@ def recorded(tool: Tool, server: ModelServer, executions: list[Execution]) -> To
         finally:
             seconds = time.perf_counter() - started
             executions.append(Execution(after, tool.name, arguments, defaults, result, error, seconds))
+            if record:
+                record.execution(executions[-1])
         return result
 
     return replace(tool, function=function)

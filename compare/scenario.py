@@ -107,7 +107,7 @@ def find(argument: str) -> list[Scenario]:
     raise scenario_error(argument, f"no scenario of the catalogue, and no file or folder; {mend}")
 
 
-def load(path: Path | str) -> Scenario:
+def load(path: Path | str, *, scripted: bool = True) -> Scenario:
     """The scenario in one TOML file; its name is the file's, without the ending.
 
     A `[[reply]]` has one of these forms:
@@ -127,6 +127,7 @@ def load(path: Path | str) -> Scenario:
     Beside the first two, `finish_reason` is "tool_calls" where there are calls and "stop" where there are
     none, and `usage` a small fixed one, unless they are given.
 
+    Where it is not to be `scripted`, because a live model answers, there may be no reply.
     Raises `ScenarioError`.
     """
     path = Path(path)
@@ -141,13 +142,13 @@ def load(path: Path | str) -> Scenario:
         title=_sentence(top, "title"),
         teaches=_sentence(top, "teaches"),
         prompt=top.text("prompt"),
-        replies=read_replies(top),
+        replies=read_replies(top) if scripted or "reply" in top.values else (),
         expect=read_expectations(top, "expect"),
         system=top.get("system", str),
         max_rounds=8 if rounds is None else rounds,
         model=top.text("model", "scripted-model"),
         stands_for=_issues(top),
-        workspace=_workspace(top),
+        workspace=read_workspace(top),
         write=top.get("write", bool) or False,
         profiles=_profiles(top),
         modes=_modes(top),
@@ -193,7 +194,8 @@ def _profiles(top: Table) -> tuple[str, ...]:
     return names
 
 
-def _workspace(top: Table) -> dict[str, str]:
+def read_workspace(top: Table) -> dict[str, str]:
+    """The files of a table's `workspace`, none of them outside of it. Raises `ScenarioError`."""
     table = top.inner("workspace", top.get("workspace", dict) or {})
     for name in table.values:
         parts = name.split("/")

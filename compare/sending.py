@@ -1,15 +1,20 @@
 """How a reply is put on a connection: piece by piece, with its pauses, to its end or to where it is to break off."""
 
+import contextlib
+import select
 import socket
 import struct
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
-from compare.replies import Reply
-from compare.wire import LAST_CHUNK, chunk
+from compare.replies import BrokenOff, Live, Piece, Reply
+from compare.wire import LAST_CHUNK, chunk, head_bytes, to_bytes
 
 BLANK_LINE = b"\r\n\r\n"
+DONE = b"[DONE]"
+"""The text of the last event of a stream. A client may leave behind it: it has everything."""
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER with no time to linger: closing then sends RST in the place of FIN."""
 
@@ -36,6 +41,50 @@ def send(
     except OSError:  # which TimeoutError is: a client that takes nothing for as long is as good as gone
         return tuple(chunks), now()
     return tuple(chunks), None
+
+
+def relay(
+    connection: socket.socket, live: Live, last: bool, now: Callable[[], float], closing: threading.Event
+) -> tuple[Reply, tuple[tuple[int, float], ...], float | None]:
+    """Pass on a reply that is still to come, each piece when it comes.
+
+    Returns the reply as far as it came, and the same two as `send`. `last` announces that the connection is closed
+    behind it; the caller closes it also where the reply is not whole.
+    """
+    reply, pieces, ending = Reply(0, (), b"", close=True), list[Piece](), "whole"
+    chunks: list[tuple[int, float]] = []
+    size, left = 0, None
+    try:
+        with contextlib.closing(live(lambda: closing.is_set() or has_left(connection))) as items:
+            for item in items:
+                if isinstance(item, Reply):
+                    reply = item
+                    connection.sendall(head_bytes(reply, last) if reply.pieces else to_bytes(reply, last))
+                    continue
+                pieces.append(item)
+                connection.sendall(chunk(item.data))
+                size += len(item.data)
+                chunks.append((size, now()))
+        if reply.pieces:
+            connection.sendall(LAST_CHUNK)
+    except BrokenOff:
+        ending = "cut"
+    except OSError:
+        left = None if DONE in b"".join(piece.data for piece in pieces[-2:]) else now()
+    if reply.pieces:
+        body = b"".join(piece.data for piece in pieces)
+        reply = replace(reply, body=body, pieces=tuple(pieces) or reply.pieces, ending=ending)
+    return reply, tuple(chunks), left
+
+
+def has_left(connection: socket.socket) -> bool:
+    """Whether the client has closed the connection, by a look that takes nothing and does not wait."""
+    look = select.poll()
+    look.register(connection, select.POLLIN)
+    try:
+        return bool(look.poll(0)) and not connection.recv(1, socket.MSG_PEEK)
+    except OSError:
+        return True
 
 
 def end(connection: socket.socket, reply: Reply, closing: threading.Event) -> None:

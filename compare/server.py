@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from compare.body import Bodies, Body, unread
-from compare.replies import Reply
-from compare.sending import send
+from compare.replies import Live, Reply
+from compare.sending import relay, send
 from compare.wire import Received, converse, error_reply, models_reply, to_bytes
 
 
@@ -57,9 +57,11 @@ Backend = Callable[[Request], Reply]
 class ModelServer:
     """A context manager that serves one run: its exchanges are in `exchanges`, in the order of their requests.
 
-    `notice` is called with each exchange, before its reply goes out. Entering raises OSError, in one line, for a port
-    that is not to be had. Leaving ends every connection and every
-    thread, and raises RuntimeError where the backend raised: the client then got a 500 that was no reply of a model.
+    `notice` is called with each exchange before its reply goes out, `finished` when that is over. With a
+    `secret_path`, such as `/Yx3...`, the server answers only beneath it, and no page of a browser: what it serves may
+    cost money. Entering raises OSError, in one line, for a port that is not to be had. Leaving ends every connection
+    and every thread, and raises RuntimeError where the backend raised: the client then got a 500 that was no reply of
+    a model.
     """
 
     def __init__(
@@ -68,10 +70,13 @@ class ModelServer:
         model: str = "scripted-model",
         port: int = 0,
         notice: Callable[[Exchange], object] | None = None,
+        secret_path: str = "",
+        finished: Callable[[Exchange], object] | None = None,
     ) -> None:
         self.exchanges: list[Exchange] = []
-        self._notice = notice
+        self._notice, self._finished = notice, finished
         self._backend, self._model, self._wanted = backend, model, port
+        self._secret_path = secret_path
         self._bodies, self._lock = Bodies(), threading.Lock()
         self._connections: set[socket.socket] = set()
         self._closing = threading.Event()
@@ -113,7 +118,7 @@ class ModelServer:
     @property
     def base_url(self) -> str:
         """What a client takes as OPENAI_BASE_URL."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http://127.0.0.1:{self.port}{self._secret_path}/v1"
 
     def _connection(self, connection: socket.socket) -> None:
         with self._lock:
@@ -132,6 +137,16 @@ class ModelServer:
     def _serve(self, connection: socket.socket, received: Received) -> bool:
         """Answer one whole request; returns whether the connection goes on."""
         exchange = self._answer(received)
+        goes_on = self._send(connection, exchange, received.last)
+        if self._finished is not None:
+            self._finished(exchange)
+        return goes_on
+
+    def _send(self, connection: socket.socket, exchange: Exchange, last: bool) -> bool:
+        """Send the reply; returns whether the connection goes on."""
+        if exchange.reply.live is not None:
+            self._relay(connection, exchange, exchange.reply.live, last)
+            return not exchange.reply.close and exchange.reply.ending == "whole" and exchange.client_left is None
         if exchange.reply.close:
             return False
         # Outside the lock: a reply may take its time, and another client must not wait for it.
@@ -139,6 +154,16 @@ class ModelServer:
             connection, exchange.reply, exchange.sent, self._now, self._closing
         )
         return exchange.reply.ending == "whole" and exchange.client_left is None
+
+    def _relay(self, connection: socket.socket, exchange: Exchange, live: Live, last: bool) -> None:
+        """Pass on a reply that is still to come, and keep what came."""
+        try:
+            came = relay(connection, live, last, self._now, self._closing)
+        except Exception as error:  # noqa: BLE001 # in a thread of a connection nobody would hear of it
+            self._fault = self._fault or error
+            return
+        exchange.reply, exchange.chunks, exchange.client_left = came
+        exchange.sent, exchange.answered = to_bytes(exchange.reply, last), self._now()
 
     def _now(self) -> float:
         return time.perf_counter() - self._started
@@ -153,7 +178,8 @@ class ModelServer:
             if refusal is None and body.problem:
                 refusal = error_reply(400, f"{body.problem}; send a Chat Completions request")
             number = len(self.exchanges) + 1
-            request = Request(number, received.method, received.target, received.headers, received.head, body)
+            target = received.target.removeprefix(self._secret_path)
+            request = Request(number, received.method, target, received.headers, received.head, body)
             reply = refusal or self._ask(request)
             sent = to_bytes(reply, received.last, received.method == "HEAD")
             exchange = Exchange(request, reply, sent, arrived, self._now(), refusal is None)
@@ -176,7 +202,13 @@ class ModelServer:
         if host.lower() not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
             # A page in a browser can send requests to loopback, under a name that it has pointed there.
             return error_reply(403, f"this server answers to 127.0.0.1:{self.port} only, not to {host!r}")
-        path = received.target.split("?")[0]
+        if self._secret_path:
+            origins = [value for name, value in received.headers if name.lower() == "origin"]
+            if any(origin != f"http://127.0.0.1:{self.port}" for origin in origins):
+                return error_reply(403, f"this server answers no page of {origins[0]!r}")
+            if not received.target.startswith(f"{self._secret_path}/"):
+                return error_reply(404, "there is nothing here; the address given to the lane is another")
+        path = received.target.removeprefix(self._secret_path).split("?")[0]
         if path == "/v1/models" and received.method == "GET":
             return models_reply(self._model)
         if path != "/v1/chat/completions":

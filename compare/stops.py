@@ -39,7 +39,7 @@ def gave_up_early(run: Run, turn: Turn) -> bool:
     if turn.stop != "deadline" or run.raised is None or exchange.client_left is None:
         return False
     # A tenth less, because the lane's clock and ours are not read at the same moments.
-    return exchange.client_left - exchange.answered < 0.9 * run.task.timeout
+    return exchange.client_left - exchange.received < 0.9 * run.task.timeout
 
 
 HOST_LIMITS = ("call-limit", "token-limit", "deadline", "awaiting-approval")

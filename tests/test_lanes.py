@@ -52,7 +52,7 @@ def test_modules_of_the_current_folder_are_found(write: Write) -> None:
     write("my_package/__init__.py", "")
     write("my_package/agent.py")
     assert ["run", "other", "run"] == [
-        str(load_lane(name).run()) for name in ("my_agent", "my_agent:other", "my_package.agent")
+        str(load_lane(name).function()) for name in ("my_agent", "my_agent:other", "my_package.agent")
     ]
     assert "my_agent:other" == load_lane("my_agent:other").name
 

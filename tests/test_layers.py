@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-OURS = {"raw", "lc", "toolbox", "protocol", "compare", "tests", "bench"}
+OURS = {"raw", "lc", "lanes", "toolbox", "protocol", "compare", "tests", "bench"}
 STDLIB = set(sys.stdlib_module_names)
 MAY_IMPORT = {
     "protocol": STDLIB | {"protocol"},
@@ -31,7 +31,10 @@ MAY_IMPORT = {
         "pydantic",
         "rich",
     },
-    "compare": STDLIB | {"compare", "toolbox", "protocol", "click", "fastjsonschema", "h11", "jsonschema", "rich"},
+    "lanes": STDLIB
+    | {"toolbox", "protocol", "openai", "agents", "pydantic_ai", "smolagents", "rich", "llama_index", "workflows"},
+    "compare": STDLIB
+    | {"compare", "toolbox", "protocol", "click", "fastjsonschema", "h11", "httpx", "jsonschema", "rich"},
 }
 
 
@@ -67,7 +70,7 @@ def test_a_floor_imports_only_what_lies_below(package: str) -> None:
         assert imports(path) <= MAY_IMPORT[package], path
 
 
-@pytest.mark.parametrize("package", ["raw", "toolbox", "protocol", "compare"])
+@pytest.mark.parametrize("package", ["raw", "lanes", "toolbox", "protocol", "compare"])
 def test_importing_it_loads_no_framework(package: str) -> None:
     """What is not LangGraph's lane works without LangChain."""
     assert not loaded_by(f"import {package}") & {"langchain_core", "langgraph", "openai", "pydantic"}

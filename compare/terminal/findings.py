@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from compare.command.ended import how, last_line
 from compare.terminal.layout import (
     LANE_LABEL,
     SEVERITIES,
@@ -115,9 +116,18 @@ def stops_block(console: Console, lanes: Sequence[dict[str, Any]], meanings: dic
             lines.append(("problem", lane["problem"]))
         if lane["raised"]:
             lines.append(("raised", clip(lane["raised"], NOTE)))
-        elif not lane["foreign"]:
+        elif not lane["foreign"] or stop["claimed"]:
             lines.append(("claimed", quoted(stop["claimed"]).strip('"')))
+        if lane["process"]:
+            lines.append(("command", clip(of_process(lane["process"]), NOTE)))
         block += indent([short(lane["name"], console.width - 4, "bold")], 2)
         for label, words in lines:
             block += indent(hang(console, Text(f"{label:<10}", "dim"), text(words), console.width - 4), 4)
     return block
+
+
+def of_process(process: dict[str, Any]) -> str:
+    """How a lane's command ended, and the last line of each of its outputs."""
+    ends = {name: last_line(process[name]["text"]) for name in ("stdout", "stderr")}
+    said = "".join(f"; {name} ends: {line}" for name, line in ends.items() if line)
+    return ("ended at the deadline, " if process["late"] else "") + how(process["status"]) + said

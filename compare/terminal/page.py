@@ -22,6 +22,7 @@ from compare.terminal.layout import (
     symbol,
     text,
 )
+from compare.terminal.live import live_block, totals_block
 from compare.terminal.modes import modes_block
 from compare.terminal.rows import rows_block
 from compare.terminal.summary import summary_block
@@ -67,7 +68,11 @@ def write(data: dict[str, Any], detail: set[str], console: Console) -> None:
     put(console, modes_block(console, data["modes"]))
     for one in shown:
         put(console, comparison_block(console, one, data["legend"]["stops"]))
+        if "live" in one:
+            put(console, live_block(console, one, data["volatile"]))
     put(console, legend_block(console, data, shown))
+    if len(data["comparisons"]) > 1:
+        put(console, totals_block(console, data))
     put(console, closing_block(console, data))
 
 

@@ -1,0 +1,1 @@
+"""What a run sent, got and did, written down as it happens, read back, replayed and exported."""
