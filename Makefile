@@ -7,8 +7,8 @@ BIN := .venv/bin
 compare: .venv/ready ## the main job: the whole catalogue through our three lanes, plain and streamed
 	$(BIN)/diptych run --both --lanes raw,lc,lc.sturdy
 
-test: .venv/ready ## the tests, offline
-	$(BIN)/python -m pytest
+test: .venv/ready ## the tests, offline, one process for each core
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 live-test: .venv/ready ## both lanes against a real model on this machine, where there is one; takes minutes
 	$(BIN)/python -m pytest tests/live -rs
@@ -45,7 +45,8 @@ readme: .venv/ready ## write the generated parts of README.md anew
 
 lock: ## pin every dependency anew, with hashes and without addresses (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  --no-emit-index-url --no-emit-find-links --upgrade --all-extras --group dev pyproject.toml --output-file requirements.lock
+	  --no-emit-index-url --no-emit-find-links --upgrade \
+	  --extra prebuilt --extra postgres --extra openai-agents --extra pydantic-ai --group dev pyproject.toml --output-file requirements.lock
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,8 @@
 """What several test files are given: the whole catalogue run once, clients of a server, a workspace and its tools."""
 
+import fcntl
+import json
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from compare.comparison import compare_scenario
+from compare.comparison import Comparison, compare_scenario
 from compare.lanes import load_lanes
 from compare.process import loopback_only
-from compare.report import report
+from compare.report import report, to_json
 from compare.scenario import catalogue, load
 from tests.clients import Clients
 from tests.openers import OPENERS
@@ -27,12 +30,30 @@ def loopback() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def whole_report(loopback: None) -> dict[str, Any]:
-    """The report on every scenario of the catalogue, through the main job's lanes, in every mode that it has."""
+def whole_report(loopback: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The report on every scenario of the catalogue, through the main job's lanes, in every mode that it has.
+
+    It is made once: by the first of pytest-xdist's processes that needs it, for which the others wait.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    file = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "whole_report.json"
+    with open(file, "a+", encoding="utf-8") as shared:
+        fcntl.flock(shared, fcntl.LOCK_EX)
+        shared.seek(0)
+        text = shared.read()
+        if not text:
+            text = to_json(report(everything()))
+            shared.write(text)
+    made: dict[str, Any] = json.loads(text)
+    return made
+
+
+def everything() -> list[Comparison]:
+    """The whole catalogue, compared."""
     lanes, scenarios = load_lanes("raw,lc,lc.sturdy"), [load(path) for path in catalogue()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # outside of pytest, too, a warning of pydantic's is no crash of the lane
-        return report([compare_scenario(one, lanes, mode) for one in scenarios for mode in one.modes])
+        return [compare_scenario(one, lanes, mode) for one in scenarios for mode in one.modes]
 
 
 @pytest.fixture

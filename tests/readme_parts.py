@@ -48,7 +48,7 @@ def diptych(*arguments: str) -> str:
 
 def compare_part() -> str:
     """How the main job begins and ends."""
-    return excerpt(diptych("run", "--both"))
+    return excerpt(diptych("run", "--both", "--lanes", "raw,lc,lc.sturdy"))
 
 
 def excerpt(output: str) -> str:

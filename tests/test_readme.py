@@ -36,7 +36,7 @@ def test_a_command_is_one(line: str) -> None:
         command = [str(Path(sys.executable).with_name("diptych")), words[1], "--help"]
         assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     else:
-        assert words[1:3] in (["-m", "raw"], ["-m", "lc"])
+        assert words[1:3] in (["-m", "raw"], ["-m", "lc"], ["-m", "lc.sturdy"])
 
 
 def test_links_lead_somewhere() -> None:
