@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compare.cli_lab import lab
+from compare.cli_page import page_of_report
 from compare.process import AS_EXPECTED, SURPRISED, finish, lanes_at_work
 
 if TYPE_CHECKING:  # --help need not wait for what only a run needs
@@ -46,6 +48,14 @@ json_option = click.option(
 )
 
 
+def page_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options --html and --html-full, as the parameters `html_file` and `html_full`."""
+    full = "With --html: keep every raw view as text, however large the page becomes."
+    command = click.option("--html-full", is_flag=True, help=full)(command)
+    words = "Write the report as one page of HTML that loads nothing."
+    return click.option("--html", "html_file", metavar="FILE", help=words)(command)
+
+
 profile_option = click.option(
     "--profile",
     metavar="NAME|FILE",
@@ -77,6 +87,7 @@ def commands() -> None:
 @mode_options
 @profile_option
 @json_option
+@page_options
 @click.option("--show", multiple=True, metavar="NAME", help="Show this scenario row by row (all: every one).")
 @click.option("--deadline", default=60.0, show_default=True, metavar="SECONDS", help="For one lane on one scenario.")
 def run(
@@ -85,6 +96,8 @@ def run(
     modes: str,
     profile: str | None,
     json_file: str | None,
+    html_file: str | None,
+    html_full: bool,
     show: Sequence[str],
     deadline: float,
 ) -> int:
@@ -92,7 +105,7 @@ def run(
     from compare.comparison import compare_scenario
     from compare.lanes import load_lanes
 
-    writable(json_file)
+    writable(json_file, html_file)
     chosen = choose(scenarios)
     names = {scenario.name for scenario in chosen} | {"all"}
     for name in show:
@@ -109,7 +122,7 @@ def run(
     if not results:
         raise click.UsageError(f"none of these scenarios runs with --{modes}")
     detail = set(show) if show or len(results) > 1 else {results[0].name}
-    return deliver(results, json_file, detail)
+    return deliver(results, json_file, html_file, html_full, detail)
 
 
 @commands.command(epilog=EPILOG)
@@ -118,6 +131,7 @@ def run(
 @click.option("--stream", is_flag=True, help="Let the model's replies come as Server-Sent Events.")
 @profile_option
 @json_option
+@page_options
 @click.option("--system", help="A system text in front of the prompt.")
 @click.option("--max-rounds", default=8, show_default=True, type=click.IntRange(1), help="Requests at the most.")
 @click.option("--root", default=".", type=click.Path(exists=True, file_okay=False), help="What the tools may read.")
@@ -127,6 +141,8 @@ def ask(
     stream: bool,
     profile: str | None,
     json_file: str | None,
+    html_file: str | None,
+    html_full: bool,
     system: str | None,
     max_rounds: int,
     root: str,
@@ -136,11 +152,11 @@ def ask(
     from compare.lanes import load_lanes
     from compare.runner import Task
 
-    writable(json_file)
+    writable(json_file, html_file)
     task = Task(prompt, "demo-model", system, max_rounds, root=Path(root), stream=stream)
     with lanes_at_work():
         result = compare_prompt(task, load_lanes(lanes), profile_named(profile))
-    return deliver([result], json_file, {result.name})
+    return deliver([result], json_file, html_file, html_full, {result.name})
 
 
 @commands.command("list")
@@ -167,11 +183,14 @@ def list_profiles() -> int:
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="A port of your choice (default: any free one).")
 @profile_option
 @json_option
-def serve(scenario: str, port: int, profile: str | None, json_file: str | None) -> int:
+@page_options
+def serve(
+    scenario: str, port: int, profile: str | None, json_file: str | None, html_file: str | None, html_full: bool
+) -> int:
     """Serve one scenario (or the demo model) to any client, and report on what it did when interrupted (Ctrl-C)."""
     from compare.serve import serve_client
 
-    writable(json_file)
+    writable(json_file, html_file)
 
     def say(text: str) -> None:
         click.echo(text, err=json_file == "-")  # standard output is the report's alone when it goes there as JSON
@@ -181,7 +200,7 @@ def serve(scenario: str, port: int, profile: str | None, json_file: str | None) 
             click.echo(text, err=True)
 
     result = serve_client(scenario, port, say, note, profile_named(profile))
-    return deliver([result], json_file, {result.name})
+    return deliver([result], json_file, html_file, html_full, {result.name})
 
 
 @commands.command(epilog=DRILL_EPILOG)
@@ -275,19 +294,26 @@ def counting(label: str, total: int) -> Iterator[Callable[[], object]]:
         yield lambda: bar.update(1)
 
 
-def writable(json_file: str | None) -> None:
+def writable(json_file: str | None, html_file: str | None) -> None:
     """Find out before anything runs whether the report can be written. Raises OSError."""
-    if json_file not in (None, "-"):
-        with open(str(json_file), "a", encoding="utf-8"):
-            pass
+    for name in (json_file if json_file != "-" else None, html_file):
+        if name is not None:
+            with open(name, "a", encoding="utf-8"):
+                pass
 
 
-def deliver(results: "Sequence[Comparison]", json_file: str | None, detail: set[str]) -> int:
+def deliver(
+    results: "Sequence[Comparison]", json_file: str | None, html_file: str | None, html_full: bool, detail: set[str]
+) -> int:
     """Write the report where it is wanted; returns the exit code."""
     from compare.report import report
     from compare.terminal import render
 
     data = report(results)
+    if html_file is not None:
+        from compare.page import write
+
+        write(data, html_file, html_full)
     written(data, json_file, lambda: render(data, detail))
     return AS_EXPECTED if not data["summary"]["unexpected"] else SURPRISED
 
@@ -302,6 +328,10 @@ def written(data: dict[str, Any], json_file: str | None, render: Callable[[], ob
     if json_file is not None:
         Path(json_file).write_text(to_json(data) + "\n", encoding="utf-8")
     render()
+
+
+commands.add_command(page_of_report)
+commands.add_command(lab)
 
 
 def main() -> None:
