@@ -1,34 +1,37 @@
 """The command line: what each command does, and the exit code that it ends with."""
 
 import contextlib
-import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from compare.cli_atlas import atlas
+from compare.cli_lab import lab
 from compare.cli_live import Live, live_options, run_live, run_prompts
+from compare.cli_options import (
+    EPILOG,
+    choose,
+    counting,
+    lanes_option,
+    mode_options,
+    named,
+    profile_named,
+    profile_option,
+    progress,
+)
+from compare.cli_output import Output, json_option, output_options, written
+from compare.cli_page import page_of_report
 from compare.cli_record import code_of, record_option, recording
+from compare.cli_recording import export, import_archive, replay
 from compare.process import AS_EXPECTED, SURPRISED, finish, lanes_at_work
 
 if TYPE_CHECKING:  # --help need not wait for what only a run needs
-    from compare.comparison import Comparison
-    from compare.scenario import Scenario
-    from protocol.profile import Profile
-
-EPILOG = """\b
-Exit codes:
-  0   everything is as expected
-  1   a difference that is not expected, or an expected one that is gone
-  2   wrong usage or input
-  3   a live run that is not whole: the endpoint gave no answer, or the limit of requests was reached
-  70  a fault of Diptych's own
-  130 interrupted"""
-
+    pass
 
 DRILL_EPILOG = EPILOG.replace("everything is as expected", "no lane acted on a part of the reply").replace(
     "a difference that is not expected, or an expected one that is gone", "a lane did"
@@ -45,49 +48,6 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
 
-def lanes_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options --lanes and --lane, together as the parameter `lanes`: the words for `load_lanes`."""
-
-    @click.option("--lanes", default="raw,lc", show_default=True, help="Lanes, as MODULE or MODULE:FUNCTION.")
-    @click.option(
-        "--lane",
-        "commands",
-        multiple=True,
-        metavar="NAME=cmd:COMMAND",
-        help="A lane more, any program: it gets the prompt on standard input and in place of {prompt}, and "
-        "OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL. Its tools are its own.",
-    )
-    @functools.wraps(command)
-    def with_lanes(*values: Any, lanes: str, commands: Sequence[str], **named: Any) -> Any:
-        return command(*values, lanes=[lanes, *commands], **named)
-
-    return with_lanes
-
-
-json_option = click.option(
-    "--json", "json_file", metavar="FILE", help="Write the report as JSON (-: to standard output)."
-)
-
-
-profile_option = click.option(
-    "--profile",
-    metavar="NAME|FILE",
-    help="Answer as this provider would: with its error, where a request breaks one of its rules ('diptych profiles' "
-    "lists them; FILE: rules of your own). Nothing is expected then, so the exit code is 0.",
-)
-
-
-def mode_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options --plain, --stream and --both, as the parameter `modes`."""
-    for name, words in (
-        ("both", "In both modes, and each lane also against itself."),
-        ("stream", "Let the model's replies come as Server-Sent Events."),
-        ("plain", "Let the model's replies come whole (the default)."),
-    ):
-        command = click.option(f"--{name}", "modes", flag_value=name, default="plain", help=words)(command)
-    return command
-
-
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="diptych")
 def commands() -> None:
@@ -99,7 +59,7 @@ def commands() -> None:
 @lanes_option
 @mode_options
 @profile_option
-@json_option
+@output_options
 @click.option("--show", multiple=True, metavar="NAME", help="Show this scenario row by row (all: every one).")
 @click.option(
     "--deadline",
@@ -114,7 +74,7 @@ def run(
     lanes: Sequence[str],
     modes: str,
     profile: str | None,
-    json_file: str | None,
+    out: Output,
     show: Sequence[str],
     deadline: float | None,
     record: str | None,
@@ -130,10 +90,9 @@ def run(
     from compare.runner import DEADLINE
     from compare.secrets import keys_in
 
-    writable(json_file)
     if live is not None:
         results, code, keys = run_prompts(live, scenarios, modes, lanes, deadline, record)
-        deliver(results, json_file, set(show) if show or len(results) > 1 else {results[0].name}, keys)
+        out.deliver(results, set(show) if show or len(results) > 1 else {results[0].name}, keys)
         return code
     chosen = choose(scenarios)
     names = {scenario.name for scenario in chosen} | {"all"}
@@ -153,7 +112,7 @@ def run(
     if not results:
         raise click.UsageError(f"none of these scenarios runs with --{modes}")
     detail = set(show) if show or len(results) > 1 else {results[0].name}
-    return code_of(deliver(results, json_file, detail, keys_in(environment) if record else None), recorder)
+    return code_of(out.deliver(results, detail, keys_in(environment) if record else None), recorder)
 
 
 @commands.command(epilog=EPILOG)
@@ -161,7 +120,7 @@ def run(
 @lanes_option
 @click.option("--stream", is_flag=True, help="Let the model's replies come as Server-Sent Events.")
 @profile_option
-@json_option
+@output_options
 @click.option("--system", help="A system text in front of the prompt.")
 @click.option("--max-rounds", default=8, show_default=True, type=click.IntRange(1), help="Requests at the most.")
 @click.option("--root", default=".", type=click.Path(exists=True, file_okay=False), help="What the tools may read.")
@@ -172,7 +131,7 @@ def ask(
     lanes: Sequence[str],
     stream: bool,
     profile: str | None,
-    json_file: str | None,
+    out: Output,
     system: str | None,
     max_rounds: int,
     root: str,
@@ -185,7 +144,6 @@ def ask(
     from compare.runner import Task
     from compare.secrets import keys_in
 
-    writable(json_file)
     task = Task(prompt, "demo-model", system, max_rounds, root=Path(root), stream=stream)
     if live is not None:
         from compare.live.prompts import Prompt
@@ -194,7 +152,7 @@ def ask(
         results, code, known = run_live(
             lambda task: [Prompt("ask", prompt, "", task)], task, live, modes, lanes, None, record
         )
-        deliver(results, json_file, {"ask"}, known)
+        out.deliver(results, {"ask"}, known)
         return code
     environment = dict(os.environ)
     with lanes_at_work():
@@ -202,7 +160,7 @@ def ask(
         with recording(record, [prompt], [lane.name for lane in loaded], environment) as recorder:
             result = compare_prompt(task, loaded, profile_named(profile), recorder)
     keys = keys_in(environment) if record else None
-    return code_of(deliver([result], json_file, {result.name}, keys), recorder)
+    return code_of(out.deliver([result], {result.name}, keys), recorder)
 
 
 @commands.command("list")
@@ -228,22 +186,20 @@ def list_profiles() -> int:
 @click.argument("scenario", metavar="NAME|FILE|demo")
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="A port of your choice (default: any free one).")
 @profile_option
-@json_option
-def serve(scenario: str, port: int, profile: str | None, json_file: str | None) -> int:
+@output_options
+def serve(scenario: str, port: int, profile: str | None, out: Output) -> int:
     """Serve one scenario (or the demo model) to any client, and report on what it did when interrupted (Ctrl-C)."""
     from compare.serve import serve_client
 
-    writable(json_file)
-
     def say(text: str) -> None:
-        click.echo(text, err=json_file == "-")  # standard output is the report's alone when it goes there as JSON
+        click.echo(text, err=out.taken)  # standard output is the report's alone when it goes there as JSON
 
     def note(text: str) -> None:
         with contextlib.suppress(OSError):  # in a thread of the server, which must not end for it
             click.echo(text, err=True)
 
     result = serve_client(scenario, port, say, note, profile_named(profile))
-    return deliver([result], json_file, {result.name})
+    return out.deliver([result], {result.name})
 
 
 @commands.command(epilog=DRILL_EPILOG)
@@ -292,87 +248,8 @@ def accept_scenarios(scenarios: Sequence[str], lanes: Sequence[str]) -> int:
     return AS_EXPECTED
 
 
-def choose(arguments: Sequence[str]) -> "list[Scenario]":
-    """The scenarios that the words name, each once; the whole catalogue where there are none. Raises ScenarioError."""
-    from compare.scenario import catalogue, find, load
-
-    if not arguments:
-        return [load(path) for path in catalogue()]
-    found = {scenario.path.resolve(): scenario for argument in arguments for scenario in find(argument)}
-    return list(found.values())
-
-
-def profile_named(argument: str | None) -> "Profile | None":
-    """The profile that the option names, if it was given. Raises ProfileError."""
-    from compare.profiles import find_profile
-
-    return find_profile(argument) if argument else None
-
-
-def named(modes: str, scenario: "Scenario") -> list[str]:
-    """The modes that the option means, among those that the scenario has."""
-    from compare.modes import MODES
-
-    return [mode for mode in MODES if modes in ("both", mode) and mode in scenario.modes]
-
-
-def progress(scenarios: "Sequence[Scenario]") -> "Iterator[Scenario]":
-    """The scenarios one by one, with a bar on standard error where that is a terminal."""
-    if not sys.stderr.isatty() or len(scenarios) < 2:
-        yield from scenarios
-        return
-    with click.progressbar(
-        scenarios, label="comparing", file=sys.stderr, item_show_func=lambda one: one.name if one else ""
-    ) as steps:
-        yield from steps
-
-
-@contextlib.contextmanager
-def counting(label: str, total: int) -> Iterator[Callable[[], object]]:
-    """A function to call after each of `total` steps, which moves a bar on standard error where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
-        yield lambda: bar.update(1)
-
-
-def writable(json_file: str | None) -> None:
-    """Find out before anything runs whether the report can be written. Raises OSError."""
-    if json_file not in (None, "-"):
-        with open(str(json_file), "a", encoding="utf-8"):
-            pass
-
-
-def deliver(
-    results: "Sequence[Comparison]", json_file: str | None, detail: set[str], keys: Sequence[str] | None = None
-) -> int:
-    """Write the report where it is wanted; returns the exit code.
-
-    With `keys`, those of a run that is live or recorded, neither they nor anything that looks like a token is written.
-    """
-    from compare.recording.spread import masked_report
-    from compare.report import report
-    from compare.secrets import Masker
-    from compare.terminal import render
-
-    data = report(results)
-    if keys is not None:
-        data = masked_report(data, Masker(keys))
-    written(data, json_file, lambda: render(data, detail))
-    return AS_EXPECTED if not data["summary"]["unexpected"] else SURPRISED
-
-
-def written(data: dict[str, Any], json_file: str | None, render: Callable[[], object]) -> None:
-    """Write a report as JSON where that is wanted, and to the terminal unless the JSON goes there."""
-    from compare.report import to_json
-
-    if json_file == "-":
-        click.echo((to_json(data) + "\n").encode(), nl=False)  # in UTF-8, whatever the terminal speaks
-        return
-    if json_file is not None:
-        Path(json_file).write_text(to_json(data) + "\n", encoding="utf-8")
-    render()
+for command in (atlas, replay, export, import_archive, page_of_report, lab):
+    commands.add_command(command)
 
 
 def main() -> None:
@@ -382,8 +259,5 @@ def main() -> None:
 
 def invoke() -> Any:
     """Run what the command line says. Not by click's own `main`, which takes a reader that left for a failure."""
-    import compare.cli_atlas
-    import compare.cli_recording  # noqa: F401 # they add their commands to ours
-
     with commands.make_context("diptych", sys.argv[1:]) as context:
         return commands.invoke(context)

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from compare.cli import EPILOG, choose, commands, counting, json_option, writable, written
+from compare.cli_options import EPILOG, choose, counting
+from compare.cli_output import json_option, writable, written
 from compare.process import AS_EXPECTED, SURPRISED, lanes_at_work, tell
 
 LIVE = "  3 "
@@ -19,7 +20,7 @@ ATLAS_EPILOG = ATLAS_EPILOG.replace(
 )
 
 
-@commands.command(epilog=ATLAS_EPILOG)
+@click.command(epilog=ATLAS_EPILOG)
 @click.argument("scenarios", nargs=-1, metavar="[NAME|FILE|FOLDER]...")
 @click.option(
     "--lanes",
@@ -56,8 +57,7 @@ def atlas(
     from compare.atlas.shown import render_atlas
     from compare.lanes import LaneError
 
-    writable(json_file)
-    writable(markdown_file)
+    writable(json_file, markdown_file)
     chosen, environments = choose(scenarios), [one.split() for one in others]
     if not all(environments):
         raise click.BadParameter("it names no package; write --with 'NAME==VERSION'", param_hint="--with")

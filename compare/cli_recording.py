@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compare.cli import commands, deliver, json_option, lanes_option, writable
+from compare.cli_options import lanes_option
+from compare.cli_output import Output, output_options
 from compare.process import AS_EXPECTED, SURPRISED, lanes_at_work
 from compare.visible import visible
 
@@ -28,7 +29,7 @@ Exit codes:
 file_argument = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 
 
-@commands.command(epilog=REPLAY_EPILOG)
+@click.command(epilog=REPLAY_EPILOG)
 @file_argument
 @lanes_option
 @click.option(
@@ -38,15 +39,14 @@ file_argument = click.argument("file", metavar="FILE", type=click.Path(path_type
     show_default=True,
     help="Without the pauses of the replies, or with them as they were recorded.",
 )
-@json_option
-def replay(file: Path, lanes: Sequence[str], pace: str, json_file: str | None) -> int:
+@output_options
+def replay(file: Path, lanes: Sequence[str], pace: str, out: Output) -> int:
     """Run lanes against a recording, without a model and without a network."""
     from compare.lanes import load_lanes
     from compare.recording.load import load
     from compare.recording.replay import prompts_of, replay_prompt
     from compare.recording.told import told, told_of
 
-    writable(json_file)
     recording = load(file)
     for line in told_of(recording):
         click.echo(line, err=True)
@@ -55,16 +55,16 @@ def replay(file: Path, lanes: Sequence[str], pace: str, json_file: str | None) -
         results = [replay_prompt(task, recorded, loaded, pace) for task, recorded in prompts_of(recording)]
     if not results:
         raise click.UsageError(f"{file} holds no run, so there is nothing to replay")
-    deliver([comparison for comparison, _ in results], json_file, {"all"} if len(results) > 1 else {"replay"})
+    out.deliver([comparison for comparison, _ in results], {"all"} if len(results) > 1 else {"replay"})
     replays = [one for _, of_lanes in results for one in of_lanes]
     for line in told(replays):
-        click.echo(line, err=json_file == "-")
+        click.echo(line, err=out.taken)
     if any(one.misses for one in replays):
         return MISSED
     return AS_EXPECTED if all(one.agrees for one in replays) else SURPRISED
 
 
-@commands.command()
+@click.command()
 @file_argument
 @click.option("--har", metavar="OUT", type=click.Path(path_type=Path), help="An HTTP Archive (HAR 1.2).")
 @click.option(
@@ -139,7 +139,7 @@ def export_replayed(
         click.echo(f"written: {test_file}, which reads {beside}", err=True)
 
 
-@commands.command("import")
+@click.command("import")
 @click.argument("har", metavar="FILE.har", type=click.Path(path_type=Path))
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 def import_archive(har: Path, out: Path) -> int:

@@ -9,6 +9,7 @@ import json
 import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from compare.calls import Call
@@ -17,14 +18,19 @@ from compare.comparison import Comparison, across_modes
 from compare.findings import CLASSES, Finding, meaning
 from compare.judge import Judged
 from compare.modes import MODES, Across
+from compare.profiles import rules_of
 from compare.replies import compact
 from compare.rows import DIFFERENT, EQUIVALENT, SAME, VERDICTS, Cell, Row
 from compare.server import Exchange
 from compare.tolerances import legend
+from compare.turns import Turn
+from compare.usage import usage
 from compare.values import Spelled, equal
 from protocol import DEVIATIONS, STOP_REASONS, encodable
+from protocol.profile import profile, profile_names
 
 VERSION = 1
+SCHEMA = Path(__file__).parent / "report.schema.json"
 PACKAGES = ("diptych", "httpx", "langchain-core", "langchain-openai", "langgraph", "openai")
 VERDICT_MEANINGS = {
     SAME: "equal bytes",
@@ -50,6 +56,7 @@ def report(comparisons: Sequence[Comparison]) -> dict[str, Any]:
             "findings": {kind: {"severity": it[0], "consequence": meaning(kind)} for kind, it in CLASSES.items()},
             "stops": dict(STOP_REASONS),
             "deviations": dict(DEVIATIONS),
+            "rules": rules_data(),
         },
         "summary": {
             "comparisons": len(comparisons),
@@ -60,6 +67,15 @@ def report(comparisons: Sequence[Comparison]) -> dict[str, Any]:
         "comparisons": [comparison_data(one) for one in comparisons],
         "modes": [across_data(one) for one in across_modes(comparisons)],
         "volatile": {"runs": [volatile(one, lane) for one in comparisons for lane in one.lanes]},
+    }
+
+
+def rules_data() -> dict[str, dict[str, Any]]:
+    """What each provider's rules demand, and the status of a refusal, by `provider:rule`; for all known profiles."""
+    return {
+        f"{name}:{rule.id}": {"status": rule.status, "demands": rule.demands}
+        for name in profile_names()
+        for rule in rules_of(profile(name))
     }
 
 
@@ -128,7 +144,7 @@ def lane_data(lane: Judged, surprises: list[str]) -> dict[str, Any]:
         "refused_by": lane.refused_by,
         "calls": [call_data(call) for call in lane.calls],
         "surprises": surprises,
-        "exchanges": [exchange_data(exchange) for exchange in lane.run.exchanges],
+        "exchanges": [exchange_data(exchange, lane.told.turns) for exchange in lane.run.exchanges],
     }
 
 
@@ -188,11 +204,12 @@ def call_data(call: Call) -> dict[str, Any]:
     }
 
 
-def exchange_data(exchange: Exchange) -> dict[str, Any]:
+def exchange_data(exchange: Exchange, turns: Sequence[Turn]) -> dict[str, Any]:
     """One request and its reply, as bytes; keys in headers are masked, and the port is left out."""
     request = exchange.request
     return {
         "number": request.number,
+        "turn": next((turn.number for turn in turns if any(one is exchange for one in turn.attempts)), None),
         "method": request.method,
         "target": request.target,
         "headers": [[name, masked(name, value)] for name, value in request.headers],
@@ -203,6 +220,7 @@ def exchange_data(exchange: Exchange) -> dict[str, Any]:
         "closed": exchange.reply.close,
         "ending": exchange.reply.ending,
         "chunks": [sent for sent, _ in exchange.chunks],
+        "usage": plainly(usage(exchange.reply.body)),
         "counts": exchange.for_model,
     }
 
@@ -286,6 +304,7 @@ def volatile(one: Comparison, lane: Judged) -> dict[str, Any]:
         "client_left": [each.client_left and round(each.client_left, 6) for each in lane.run.exchanges],
         "requests": [[round(each.received, 6), round(each.answered, 6)] for each in lane.run.exchanges],
         "tools": [round(use.seconds, 6) for use in lane.run.executions],
+        "tools_after": [use.after for use in lane.run.executions],
     }
 
 

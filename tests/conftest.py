@@ -15,6 +15,7 @@ from compare.lanes import load_lanes
 from compare.process import loopback_only
 from compare.report import report, to_json
 from compare.scenario import catalogue, load
+from tests.browser import chromium, pages  # noqa: F401 # fixtures
 from tests.clients import Clients
 from tests.openers import OPENERS
 from tests.workspace import Tools, functions

@@ -34,7 +34,19 @@ MAY_IMPORT = {
     "lanes": STDLIB
     | {"toolbox", "protocol", "openai", "agents", "pydantic_ai", "smolagents", "rich", "llama_index", "workflows"},
     "compare": STDLIB
-    | {"compare", "toolbox", "protocol", "click", "fastjsonschema", "h11", "httpx", "jsonschema", "rich"},
+    | {
+        "compare",
+        "toolbox",
+        "protocol",
+        "click",
+        "fastjsonschema",
+        "h11",
+        "httpx",
+        "jsonschema",
+        "rich",
+        "starlette",
+        "uvicorn",
+    },
 }
 
 

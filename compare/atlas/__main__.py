@@ -10,7 +10,7 @@ from compare.process import AS_EXPECTED, finish, lanes_at_work
 def main() -> int:
     """Answer one question."""
     from compare.atlas.survey import survey
-    from compare.cli import counting
+    from compare.cli_options import counting
     from compare.scenario import load
 
     asked = json.load(sys.stdin)

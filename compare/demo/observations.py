@@ -90,7 +90,7 @@ def _items_in_words(tool: str, subject: str, result: Any, words: dict[str, str])
     named = [_item(item) for item in items[:ITEMS_NAMED]]
     if len(items) > ITEMS_NAMED:
         named.append(words["more"].format(count=len(items) - ITEMS_NAMED))
-    text = _quoted(named) if tool == "search_text" else ", ".join(map(_cut, named))
+    text = _quoted(named) if tool in ("search_text", "search_docs") else ", ".join(map(_cut, named))
     return _summed_up(tool, subject, len(items), text, " ".join(notes), words)
 
 
@@ -103,6 +103,8 @@ def _item(item: Any) -> str:
     match item:
         case {"path": path, "line": line, "text": text}:
             return f"{shown(path)}:{shown(line)}: {shown(text)}"
+        case {"title": title, "text": text}:
+            return f"{shown(title)}: {shown(text)}"
         case {"name": name, **rest}:
             return shown(name) + ("/" if rest.get("kind") == "directory" else "")
     return shown(item)

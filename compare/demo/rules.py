@@ -11,6 +11,7 @@ SUBJECTS = {
     "read_text_file": "path",
     "list_directory": "path",
     "search_text": "query",
+    "search_docs": "query",
 }
 """The argument of each tool that says what it is asked about."""
 
@@ -40,6 +41,11 @@ _SEARCH = re.compile(
 _SEARCH_CHINESE = re.compile(
     rf"(?:在\s?(?P<where>{_FOLDER})\s?(?:目录|文件夹)?(?:里面|中|里|下|内)?\s?)?"
     rf"(?:搜索|查找)(?:一下|文本)?[ :：]?(?P<phrase>{_QUOTED}|{_PHRASE})"
+)
+_LOOK_UP = re.compile(
+    rf"\blook\sup\s(?P<phrase>{_QUOTED}|{_PHRASE})\sin\s(?:the\s)?(?:docs|documents|documentation)\b"
+    rf"|文档[里中]\s?查阅(?:一下)?[ :：]?(?P<chinese>{_QUOTED}|{_PHRASE})",
+    re.IGNORECASE,
 )
 _FILE_TO_READ = re.compile(
     r"(?:\b(?:read|open|show|cat|view|print|display)\s(?:(?:me|the|file|contents?|of)\s){0,5}"
@@ -121,6 +127,10 @@ def _search_arguments(match: re.Match[str]) -> dict[str, str]:
     return {"query": _unquoted(match["phrase"]), "path": _unquoted(folder)}
 
 
+def _look_up_arguments(match: re.Match[str]) -> dict[str, str]:
+    return {"query": _unquoted(match["phrase"] or match["chinese"])}
+
+
 def _read_arguments(match: re.Match[str]) -> dict[str, str] | None:
     """After a word for reading, a file is what has an ending or a slash, is one quoted word, or is known without."""
     path = _unquoted(match["path"])
@@ -141,6 +151,7 @@ def _list_arguments(match: re.Match[str]) -> dict[str, str] | None:
 
 
 _RULES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], dict[str, str] | None]], ...] = (
+    (_LOOK_UP, "search_docs", _look_up_arguments),
     (_SEARCH, "search_text", _search_arguments),
     (_SEARCH_CHINESE, "search_text", _search_arguments),
     (_FILE_TO_READ, "read_text_file", _read_arguments),
