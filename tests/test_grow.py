@@ -1,5 +1,6 @@
 """The programs of examples/grow do what docs/grow.md says of them: over HTTP, on a scripted model server."""
 
+import asyncio
 import json
 import runpy
 import sys
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from compare.replies import Scripted
 from compare.server import ModelServer
 from examples.grow import (
     agent_as_tool,
+    alone,
     fallback,
     hand_over,
     node_of_another,
@@ -154,13 +157,28 @@ def test_the_second_model_is_not_asked_what_the_first_refuses() -> None:
 def test_another_graph_looks_something_up_before_the_model_is_asked() -> None:
     """Over two turns on one thread of the larger graph, whose state has LangGraph's own channel."""
     with serving(COUNT, says("Reinhard"), says("six")) as server:
-        larger = node_of_another.larger(sturdy_model(server), InMemorySaver())
+        larger = node_of_another.larger(sturdy_model(server), checkpointer=InMemorySaver())
         larger.invoke(asking("the fox?"), in_thread())
         end = larger.invoke(asking("the hen?"), in_thread())
         sent = contents(server)
     notes = [f"Notes:\n{note}" for note in node_of_another.NOTES.values()]
     assert ["the fox?", notes[0], None, '{"ok": true, "result": 3}', "Reinhard", "the hen?", notes[1]] == sent
     assert [*sent[4:], "six"] == [message.text for message in end["messages"][4:]]
+
+
+def test_a_user_sees_what_happens_inside() -> None:
+    """The events are those of the graph alone: a person is asked once, and may answer through the larger graph."""
+    echo = echo_tool()
+    effect = Tool(echo.name, echo.description, echo.parameters, echo.function, effects=True)
+    with serving(calls(("c1", "echo", '{"text":"a"}')), says("some words")) as server:
+        larger = node_of_another.larger(sturdy_model(server), effect, checkpointer=InMemorySaver())
+        first = list(node_of_another.told(larger, asking("go"), in_thread()))
+        then = list(node_of_another.told(larger, Command(resume="approve"), in_thread()))
+    assert ["message", "approval", "stop"] == [event["type"] for event in first]
+    kinds = [event["type"] for event in then if event["type"] != "token"]
+    assert ["tool-start", "tool-end", "message", "stop"] == kinds
+    assert ("awaiting-approval", "answer") == (first[-1]["reason"], then[-1]["reason"])
+    assert "some words" == "".join(event["text"] for event in then if event["type"] == "token")
 
 
 def test_a_graph_with_a_state_of_its_own_sees_how_the_run_ended() -> None:
@@ -264,6 +282,23 @@ def test_a_summary_that_fails_costs_the_turn_nothing(bad: Scripted) -> None:
         assert ["q0", "a0", "q1", "a1", "q2"] == contents(server)
 
 
+@pytest.mark.parametrize("state", [MessagesState, alone.Kept])
+def test_a_larger_graph_drops_and_summarises_in_a_node_of_its_own(state: Any) -> None:
+    """With LangGraph's channel and with ours, each turn is there once, and the summary in front."""
+    with serving(says("a0"), says("a1"), says("they greeted"), says("a2")) as server:
+        llm = sturdy_model(server)
+        graph: Any = StateGraph(state)
+        graph.add_node("shorten", shorter.node(shorter.summarising(llm, longest=4, keep_turns=2)))
+        graph.add_node("agent", own_tool.agent(llm))
+        graph.add_edge(START, "shorten")
+        graph.add_edge("shorten", "agent")
+        larger = graph.compile(checkpointer=InMemorySaver())
+        for number in range(3):
+            end = larger.invoke(asking(f"q{number}"), in_thread())
+    said = ["Summary of the conversation so far:\n\nthey greeted", "q1", "a1", "q2", "a2"]
+    assert said == [message.text for message in end["messages"]]
+
+
 # --- memory and server ---
 
 
@@ -277,10 +312,10 @@ def test_the_server_gets_one_graph_without_a_memory(monkeypatch: pytest.MonkeyPa
     """LangGraph's server brings its own checkpointer."""
     with serving(says("hello")) as server:
         environment(monkeypatch, server)
-        graph = served.graph()
-        assert (graph, None) == (served.graph(), graph.checkpointer)
+        graph = asyncio.run(served.graph())
+        assert (graph, None) == (asyncio.run(served.graph()), graph.checkpointer)
         assert "hello" == graph.invoke({"messages": [HumanMessage("hi")]})["messages"][-1].text
-    served.graph.cache_clear()
+    served._graph.cache_clear()
 
 
 # --- from the command line ---

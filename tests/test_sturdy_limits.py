@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from lc.sturdy.limits import Limits
 from protocol.profile import profile
 from protocol.rules import check
 from tests.servers import bodies, calls, echo_tool, results, says, serving
-from tests.sturdy import agent, asking, in_thread, sturdy_model
+from tests.sturdy import CLIENTS, agent, asking, in_thread, sturdy_model
 from toolbox import Tool
 
 
@@ -32,6 +32,16 @@ def endless(rounds: int) -> list[ScriptedMessage]:
 
 def from_a_tool(graph: Agent, given: Any) -> Any:
     return RunnableLambda(lambda value: graph.invoke(value)).invoke(given)
+
+
+def in_a_loop(work: Awaitable[Any]) -> Any:
+    async def and_close() -> Any:
+        try:
+            return await work
+        finally:
+            await CLIENTS[-1].aclose()  # the graph's, whose connection belongs to this event loop
+
+    return asyncio.run(and_close())
 
 
 async def by_events(graph: Agent, given: Any) -> Any:
@@ -49,11 +59,11 @@ def as_sub_graph(graph: Agent, given: Any) -> Any:
 
 WAYS: dict[str, Callable[[Agent, Any], Any]] = {
     "invoke": lambda graph, given: graph.invoke(given),
-    "ainvoke": lambda graph, given: asyncio.run(graph.ainvoke(given)),
+    "ainvoke": lambda graph, given: in_a_loop(graph.ainvoke(given)),
     "stream": lambda graph, given: list(graph.stream(given, stream_mode="values"))[-1],
     "batch": lambda graph, given: graph.batch([given])[0],
-    "abatch": lambda graph, given: asyncio.run(graph.abatch([given]))[0],
-    "astream_events": lambda graph, given: asyncio.run(by_events(graph, given)),
+    "abatch": lambda graph, given: in_a_loop(graph.abatch([given]))[0],
+    "astream_events": lambda graph, given: in_a_loop(by_events(graph, given)),
     "pipe": lambda graph, given: (RunnableLambda(lambda value: value) | graph).invoke(given),
     "inside": from_a_tool,
     "with_config": lambda graph, given: graph.with_config(recursion_limit=3).batch([given])[0],

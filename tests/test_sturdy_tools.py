@@ -183,8 +183,8 @@ def test_its_exception_is_its_result(run_graph: Run) -> None:
 def test_a_tool_of_langchains_may_be_a_coroutine() -> None:
     """It runs where the graph runs in an event loop, and anywhere else it says so to the model."""
     with serving(*[calls(("c1", "later", '{"text": "a"}')), says()] * 2) as server:
-        graph = agent(server, later)
         with event_loop() as run:
+            graph = agent(server, later)  # here, so that its client is closed with the event loop
             run(graph, asking("go"))
         assert "a" == answers(server)["c1"]
         graph.invoke(asking("go"))

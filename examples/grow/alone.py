@@ -144,7 +144,7 @@ def with_approval(pay: Any, journal: Journal, checkpointer: BaseCheckpointSaver[
 
 
 def listening(graph: CompiledStateGraph[Any], given: Any) -> Iterator[Event]:
-    """The events of any graph whose model node is named `model`."""
+    """The events of any graph whose model node is named `model`; a last one, `stop`, only sturdy's own state knows."""
     listener = Listener()
     for mode, chunk in graph.stream(given, stream_mode=MODES):
         yield from listener.heard(mode, chunk)

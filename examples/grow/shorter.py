@@ -1,9 +1,11 @@
 """Long conversations: old turns are dropped, or a summary takes their place."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import openai
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from examples.grow.own_tool import COUNT_WORDS
 from examples.grow.start import model, question, show
@@ -51,6 +53,15 @@ def summarising(llm: SturdyChatOpenAI, longest: int, keep_turns: int) -> Trim:
 def agent(llm: SturdyChatOpenAI, trim: Trim) -> Agent:
     """The graph with a history that is made shorter at the start of a turn."""
     return build(llm, [COUNT_WORDS], trim=trim)
+
+
+def node(trim: Trim) -> Callable[[Any], dict[str, Any]]:
+    """The same as a node of a larger graph, in front of ours: what a graph inside drops, the larger one keeps."""
+
+    def shorten(state: Any) -> dict[str, Any]:
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *trim(state["messages"])]}
+
+    return shorten
 
 
 if __name__ == "__main__":

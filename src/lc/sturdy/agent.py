@@ -28,7 +28,7 @@ class Agent(CompiledStateGraph[State]):
     steps: int = 0
 
     @classmethod
-    def of(cls, graph: CompiledStateGraph[State], limits: Limits) -> "Agent":
+    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any], limits: Limits) -> "Agent":
         """The compiled graph with room for these limits."""
         agent = cls(**{key: value for key, value in vars(graph).items() if key != "__orig_class__"})
         agent.steps = 3 * limits.rounds + STEPS_BESIDE_ROUNDS

@@ -5,11 +5,12 @@ import asyncio
 import collections
 import contextlib
 import logging
+import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
@@ -24,6 +25,8 @@ log = logging.getLogger("lc")
 RETRIED = {408, 409, 429}
 LONGEST_WAIT = 60.0
 """Seconds. A server that asks for more patience than this is not waited for."""
+SHORTEST = 1e-6
+"""Seconds. Of less, sockets make an error or no timeout at all."""
 GRACE = 0.5
 """Seconds that a server has behind [DONE] to end its reply. Only then can the connection be used again."""
 BROKEN = (httpx2.TransportError, httpx2.DecodingError)
@@ -40,7 +43,7 @@ class Question:
 
     `timeout` is in seconds, for one whole reply. It is sent again at most `max_retries` times, after a broken
     connection, a reply that takes too long, 408, 409, 429 or 5xx; not once the first byte of a stream is there.
-    `told` hears of each retry before the wait.
+    `told` hears of each retry before the wait. `at_most` is in seconds, for all replies and the waits between them.
     """
 
     body: bytes
@@ -50,6 +53,12 @@ class Question:
     told: Callable[[dict[str, Any]], object]
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, object] = field(default_factory=dict)
+    at_most: float = math.inf
+
+    def since(self, started: float) -> "Question":
+        """The question as it is asked when it was first asked at that time: with what is left of its seconds."""
+        left = max(self.at_most - (time.monotonic() - started), SHORTEST)
+        return replace(self, at_most=left, timeout=min(self.timeout, left))
 
 
 def ask(client: openai.OpenAI, question: Question) -> Generator[str | Turn, None, None]:
@@ -59,13 +68,14 @@ def ask(client: openai.OpenAI, question: Question) -> Generator[str | Turn, None
     protocol.BadReply. Half a message is none: a stream that breaks before its message is whole raises.
     Whoever has heard enough closes it, and with it the response.
     """
+    started = time.monotonic()
     for attempt in range(question.max_retries + 1):
         reply = Reply(question.stream)
         try:
-            yield from _listen(client, question, reply)
+            yield from _listen(client, question.since(started), reply)
             return
         except openai.APIError as error:
-            wait = pause(error, attempt, question, reply)
+            wait = pause(error, attempt, question.since(started), reply)
             if wait is None:
                 raise
         time.sleep(wait)
@@ -73,15 +83,16 @@ def ask(client: openai.OpenAI, question: Question) -> Generator[str | Turn, None
 
 async def aask(client: openai.AsyncOpenAI, question: Question) -> AsyncGenerator[str | Turn, None]:
     """As `ask`, for an async client."""
+    started = time.monotonic()
     for attempt in range(question.max_retries + 1):
         reply = Reply(question.stream)
         try:
-            async with contextlib.aclosing(_alisten(client, question, reply)) as pieces:
+            async with contextlib.aclosing(_alisten(client, question.since(started), reply)) as pieces:
                 async for one in pieces:
                     yield one
             return
         except openai.APIError as error:
-            wait = pause(error, attempt, question, reply)
+            wait = pause(error, attempt, question.since(started), reply)
             if wait is None:
                 raise
         await asyncio.sleep(wait)
@@ -97,7 +108,7 @@ def pause(error: openai.APIError, attempt: int, question: Question, reply: Reply
             return None
         asked = error.response.headers.get("retry-after", "")
         wait = float(asked) if asked.isascii() and asked.isdigit() else wait
-    if wait > LONGEST_WAIT:
+    if wait > LONGEST_WAIT or wait >= question.at_most:
         return None
     log.info("[retry] %d of %d in %g s: %s", attempt + 1, question.max_retries, wait, error.message)
     question.told({"type": "retry", "attempt": attempt + 1, "seconds": wait, "error": error.message})

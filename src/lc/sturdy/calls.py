@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -69,16 +70,26 @@ def shown_arguments(arguments: Any) -> str:
     return arguments if isinstance(arguments, str) else str(arguments)
 
 
+class _Unnamed(StructuredTool):
+    """A tool whose function gets its arguments as one dict.
+
+    By name, LangChain would put its own in the place of `config` and `run_manager`, and `self` could not be passed.
+    """
+
+    def _to_args_and_kwargs(self, tool_input: Any, tool_call_id: str | None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (tool_input,), {}
+
+
 def as_langchain(tool: Tool) -> StructuredTool:
     """A tool of ours for ToolNode: with our own schema, called with checked arguments, never raising."""
 
-    def function(**arguments: Any) -> str:
+    def function(arguments: dict[str, Any]) -> str:
         return carry_out(tool, arguments)
 
-    async def coroutine(**arguments: Any) -> Any:
+    async def coroutine(arguments: dict[str, Any]) -> Any:
         return await threaded(lambda: carry_out(tool, arguments))
 
-    return StructuredTool(
+    return _Unnamed(
         name=tool.name,
         description=tool.description,
         args_schema=tool.parameters,
@@ -86,6 +97,23 @@ def as_langchain(tool: Tool) -> StructuredTool:
         coroutine=coroutine,
         metadata={"effects": tool.effects},
     )
+
+
+def apart(tool: BaseTool) -> BaseTool:
+    """A tool of LangChain's for an event loop: what is no coroutine there works in a daemon thread of its own.
+
+    LangChain puts it into the pool of the event loop. A few that never end leave no thread there for any other run, and
+    the end of the loop waits for them.
+    """
+    if not isinstance(tool, StructuredTool) or tool.coroutine is not None or tool.func is None:
+        return tool
+    func = tool.func
+
+    @wraps(func)
+    async def coroutine(*args: Any, **kwargs: Any) -> Any:
+        return await threaded(lambda: func(*args, **kwargs))
+
+    return tool.model_copy(update={"coroutine": coroutine})
 
 
 def as_offered(tool: Tool | BaseTool) -> Tool:

@@ -20,6 +20,7 @@ _THIS = "WHERE thread_id = ? AND message_id = ? AND position = ?"
 # One statement decides a race: the row comes back only to the one who made it.
 _START = "INSERT INTO diptych_effects VALUES (?, ?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING RETURNING name"
 _END = f"UPDATE diptych_effects SET observation = ? {_THIS}"  # noqa: S608 - made of constants
+_FORGET = f"DELETE FROM diptych_effects {_THIS} AND observation IS NULL"  # noqa: S608 - made of constants
 _FIND = f"SELECT name, arguments, observation FROM diptych_effects {_THIS}"  # noqa: S608 - made of constants
 
 
@@ -72,6 +73,13 @@ class Journal(ABC):
         """The observation of a call, without running it: None when it was never started, and so had no effect."""
         rows = self._rows(_FIND, _columns(key))
         return _observation(rows[0][2]) if rows else None
+
+    def forget(self, key: Key) -> None:
+        """Take out a call that was started and asks a person by an interrupt: it begins anew when it is resumed.
+
+        By LangGraph's rule nothing has happened then: what stands before an interrupt is run again.
+        """
+        self._rows(_FORGET, _columns(key))
 
     @abstractmethod
     def close(self) -> None:

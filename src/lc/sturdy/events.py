@@ -67,6 +67,7 @@ class Listener:
             case "custom", {"type": kind} if kind in TOLD:
                 yield dict(chunk)
             case "updates", {"__interrupt__": interrupts}:
+                self._reason = "awaiting-approval"
                 for one in interrupts:
                     yield {"type": "approval", "id": one.id, "request": one.value}
             case "updates", dict():

@@ -1,12 +1,13 @@
 """The graph to build on: the textbook graph, with each of its gaps closed by one part of this package."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import httpx2
 import openai
 from langchain_core.messages import AIMessage, AnyMessage
-from langchain_core.runnables import RunnableLambda, RunnableWithFallbacks
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableWithFallbacks
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Checkpointer
@@ -22,6 +23,25 @@ from lc.sturdy.tools import Tools
 from lc.sturdy.wire import sent_message
 from protocol import Message, opening
 from toolbox.tool import Tool
+
+
+class Both(Runnable[State, Any]):
+    """A node with a form for event loops.
+
+    Of a RunnableLambda, as of a method, LangGraph parses the source text each time that a graph is built, which costs
+    a short run more than its requests do; hence the `partial` below, too.
+    """
+
+    def __init__(self, called: Callable[..., Any], awaited: Callable[..., Awaitable[Any]]) -> None:
+        self._called, self._awaited = called, awaited
+
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
+        """Call it."""
+        return self._called(input, config)
+
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
+        """Await it."""
+        return await self._awaited(input, config)
 
 
 def build(
@@ -50,10 +70,10 @@ def build(
     schemas = [tool.schema() if isinstance(tool, Tool) else tool for tool in tools]
     nodes = Nodes(llm.bind_tools(schemas), running, limits, system, approve, trim, journal)
     graph = StateGraph(State)
-    graph.add_node("begin", nodes.begin)
-    graph.add_node("model", RunnableLambda(nodes.model, nodes.amodel, name="model"))
-    graph.add_node("approve", nodes.approve)
-    graph.add_node("tools", RunnableLambda(nodes.tools, nodes.atools, name="tools"))
+    graph.add_node("begin", partial(nodes.begin))
+    graph.add_node("model", Both(nodes.model, nodes.amodel))
+    graph.add_node("approve", partial(nodes.approve))
+    graph.add_node("tools", Both(nodes.tools, nodes.atools))
     graph.add_edge(START, "begin")
     graph.add_edge("begin", "model")
     graph.add_conditional_edges("model", nodes.after_model, ["approve", "tools", END])

@@ -85,6 +85,7 @@ class SturdyChatOpenAI(ChatOpenAI):
             said.get("told", untold),
             said.get("extra_headers") or {},
             said.get("extra_query") or {},
+            said.get("at_most", math.inf),
         )
 
     def _message(self, turn: Turn, messages: list[BaseMessage], bound: dict[str, Any]) -> dict[str, Any]:

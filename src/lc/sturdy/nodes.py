@@ -19,7 +19,7 @@ from lc.sturdy.effects import Journal, Key
 from lc.sturdy.history import healed
 from lc.sturdy.limits import Limits, Used, exhausted, left, nothing, used_by
 from lc.sturdy.state import State
-from lc.sturdy.tools import Batch, Outcome, Tools
+from lc.sturdy.tools import OVER, Batch, Outcome, Tools
 from lc.sturdy.wire import came_message
 from protocol import BadReply, ending
 from toolbox.execute import failure
@@ -33,7 +33,7 @@ Approve = Literal["ask", "never", "always"]
 
 LIMIT_REACHED = {
     "token-limit": "not run: the tokens of this run are used up",
-    "deadline": "not run: the time of this run is over",
+    "deadline": OVER,
 }
 CALL_LIMIT = "not run: the limit of tool calls for this run is reached"
 NEVER = "not run: this host runs no tool that changes anything"
@@ -100,7 +100,8 @@ class Nodes:
             {"name": plan.name, "arguments": plan.text, "id": plan.id, "position": plan.position}
             for plan in self._waiting(last(state))
         ]
-        return {"decisions": ask(calls), "stop": ""}
+        # None waits where the graph was built anew meanwhile, without the tool: then no answer would fit.
+        return {"decisions": ask(calls) if calls else [], "stop": ""}
 
     def tools(self, state: State, config: RunnableConfig) -> Any:
         """Run the calls of the last message, or say why not: each gets exactly one result."""

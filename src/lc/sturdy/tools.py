@@ -14,13 +14,15 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from lc.sturdy.approval import Decision, edited, rejected
-from lc.sturdy.bounded import TooLong, awithin, within
-from lc.sturdy.calls import Planned, as_langchain, offered, planned, prepared
+from lc.sturdy.bounded import TooLong, awithin, threaded, within
+from lc.sturdy.calls import Planned, apart, as_langchain, offered, planned, prepared
 from lc.sturdy.effects import Journal, Key, NoJournal
 from toolbox.execute import failure, raised
 from toolbox.tool import Tool
 
 Outcome = ToolMessage | Command[Any]
+OVER = "not run: the time of this run is over"
+
 Execute = Callable[[ToolCallRequest], Any]
 
 
@@ -28,7 +30,7 @@ Execute = Callable[[ToolCallRequest], Any]
 class Batch:
     """The calls of one turn, by position, and what each is run with; what comes of them goes into `outcomes`.
 
-    `thread` is None without a checkpointer; `seconds` is what is left to the run, None without a deadline.
+    `thread` is None without a checkpointer; `seconds` is what was left to the run at `began`, None without a deadline.
     """
 
     message_id: str
@@ -37,6 +39,11 @@ class Batch:
     decisions: dict[int, Decision]
     plans: dict[int, Planned]
     outcomes: dict[int, Outcome] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
+
+    def left(self) -> float | None:
+        """Seconds that are left to the run now: calls that run in order share them."""
+        return None if self.seconds is None else self.seconds - (time.monotonic() - self.began)
 
 
 class Tools:
@@ -59,7 +66,7 @@ class Tools:
         self.offered = offered(tools)
         self._parallel, self._timeout, self._journal = parallel, timeout, journal
         self._node = ToolNode(
-            [as_langchain(tool) if isinstance(tool, Tool) else tool for tool in tools],
+            [as_langchain(tool) if isinstance(tool, Tool) else apart(tool) for tool in tools],
             handle_tool_errors=False,
             wrap_tool_call=self._guard,
             awrap_tool_call=self._aguard,
@@ -113,6 +120,8 @@ class Tools:
     def _guard(self, request: ToolCallRequest, execute: Execute) -> Any:
         """Run one call, in time, and at most once where it has effects."""
         batch, plan = _of(request)
+        if _late(request, batch, plan):
+            return batch.outcomes[plan.position]
         started = _started(request, plan)
 
         def work() -> Any:
@@ -128,6 +137,8 @@ class Tools:
 
     async def _aguard(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         batch, plan = _of(request)
+        if _late(request, batch, plan):
+            return batch.outcomes[plan.position]
         started = _started(request, plan)
 
         async def work() -> Any:
@@ -142,44 +153,73 @@ class Tools:
         return _keep(request, batch, plan, outcome, started)
 
     def _seconds(self, batch: Batch) -> float | None:
-        bounds = [bound for bound in (self._timeout, batch.seconds) if bound is not None]
+        bounds = [bound for bound in (self._timeout, batch.left()) if bound is not None]
         return min(bounds, default=None)
 
     def _once(self, batch: Batch, plan: Planned, work: Callable[[], Any]) -> Any:
         if self._journal is None or batch.thread is None or not plan.effects:
             return work()
 
+        made: list[Any] = []
+
         def noted() -> str:
             try:
-                return _text(work())
-            except TooLong:
-                raise  # it may still be at work: the journal must not say that it is done
+                made.append(work())
+            except (TooLong, GraphBubbleUp):
+                raise  # it may still be at work, or asks a person: the journal must not say that it is done
             except Exception as error:  # noqa: BLE001 # a tool's exception is its result, and is kept as such
                 return raised(error)
+            return _text(made[0])
 
-        text = self._journal.once(Key(batch.thread, batch.message_id, plan.position), plan.name, plan.text, noted)
-        return observed(plan, text)
+        key = Key(batch.thread, batch.message_id, plan.position)
+        try:
+            text = self._journal.once(key, plan.name, plan.text, noted)
+        except GraphBubbleUp:
+            self._journal.forget(key)
+            raise
+        return made[0] if made else observed(plan, text)
 
     async def _aonce(self, batch: Batch, plan: Planned, work: Callable[[], Awaitable[Any]]) -> Any:
-        if self._journal is None or batch.thread is None or not plan.effects:
+        journal = self._journal
+        if journal is None or batch.thread is None or not plan.effects:
             return await work()
+
+        made: list[Any] = []
 
         async def noted() -> str:
             try:
-                return _text(await work())
-            except TooLong:
+                made.append(await work())
+            except (TooLong, GraphBubbleUp):
                 raise
             except Exception as error:  # noqa: BLE001 # a tool's exception is its result, and is kept as such
                 return raised(error)
+            return _text(made[0])
 
         key = Key(batch.thread, batch.message_id, plan.position)
-        return observed(plan, await self._journal.aonce(key, plan.name, plan.text, noted))
+        try:
+            text = await journal.aonce(key, plan.name, plan.text, noted)
+        except GraphBubbleUp:
+            await threaded(lambda: journal.forget(key))
+            raise
+        return made[0] if made else observed(plan, text)
 
 
 def _of(request: ToolCallRequest) -> tuple[Batch, Planned]:
     call: Any = request.tool_call
     batch: Batch = call["batch"]
     return batch, batch.plans[call["position"]]
+
+
+def _late(request: ToolCallRequest, batch: Batch, plan: Planned) -> bool:
+    """Answer the call without running it where the time of the run is over; whether that is so."""
+    left = batch.left()
+    if left is None or left > 0:
+        return False
+    refusal = failure("not_run", OVER)
+    batch.outcomes[plan.position] = observed(plan, refusal)
+    told = {"id": plan.id, "name": plan.name, "arguments": plan.text, "result": refusal}
+    request.runtime.stream_writer({"type": "tool-refused", **told})
+    return True
 
 
 def _started(request: ToolCallRequest, plan: Planned) -> float:
@@ -193,11 +233,20 @@ def _keep(request: ToolCallRequest, batch: Batch, plan: Planned, outcome: Any, s
     decision = batch.decisions.get(plan.position)
     if decision is not None and decision["type"] == "edit" and isinstance(outcome, ToolMessage):
         outcome = observed(plan, edited(result, decision))
-    batch.outcomes[plan.position] = outcome
+    outcome = batch.outcomes[plan.position] = _answering(plan, outcome)
     seconds = time.monotonic() - started
     request.runtime.stream_writer(
         {"type": "tool-end", "id": plan.id, "name": plan.name, "result": result, "seconds": seconds}
     )
+    return outcome
+
+
+def _answering(plan: Planned, outcome: Any) -> Any:
+    """The outcome, with the one result that the call is owed, under its id: a tool may have given another, or none."""
+    if isinstance(outcome, ToolMessage) and outcome.tool_call_id != plan.id:
+        return outcome.model_copy(update={"tool_call_id": plan.id})
+    if isinstance(outcome, Command) and outcome.graph is None and not outcome.update:
+        return replace(outcome, update={"messages": [observed(plan, '{"ok": true, "result": null}')]})
     return outcome
 
 
@@ -220,7 +269,8 @@ def _said(error: Exception) -> str:
 
 
 def _text(outcome: Any) -> str:
-    """What a call gave, as text."""
-    if isinstance(outcome, ToolMessage):
-        return outcome.text
-    return "" if isinstance(outcome, Command) else str(outcome)
+    """What a call gave, as text; of a command, the results in it."""
+    if isinstance(outcome, Command):
+        update = outcome.update if isinstance(outcome.update, dict) else {}
+        return "\n".join(one.text for one in update.get("messages", []) if isinstance(one, ToolMessage))
+    return outcome.text if isinstance(outcome, ToolMessage) else str(outcome)
