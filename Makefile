@@ -28,8 +28,9 @@ bench: .venv/ready ## ratios and call counts; takes minutes
 scoreboard: .venv/ready ## the judge on trial: faults caught, missed, false alarms
 	$(BIN)/python -m tests.scoreboard
 
-readme: .venv/ready ## write the generated parts of README.md anew
+readme: .venv/ready ## write the generated parts of README.md and docs/ anew
 	$(BIN)/python -m tests.readme_parts
+	$(BIN)/python -m tests.docs_parts
 
 .venv/ready: requirements.lock pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \

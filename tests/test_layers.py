@@ -27,6 +27,7 @@ MAY_IMPORT = {
         "langgraph",
         "openai",
         "ormsgpack",
+        "aiosqlite",
         "psycopg",
         "pydantic",
         "rich",

@@ -81,12 +81,12 @@ def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_whole_catalogue_fits_into_the_limit(whole_report: dict[str, Any]) -> None:
-    """Both lanes, every mode; with every finding in it and most of the wire."""
+    """Three lanes, every mode; with every finding in it, and the wire of the gravest."""
     page = render(whole_report)
     assert len(page.encode()) <= LIMIT
     assert len(re.findall(r"<section id=\d+>", page)) == len({one["name"] for one in whole_report["comparisons"]})
     held = re.search(r"Of (\d+) conversations, (\d+) have", page)
-    assert held is None or int(held[2]) > 0.9 * int(held[1])
+    assert held is None or int(held[2]) > 0.4 * int(held[1])
 
 
 def test_a_huge_text_is_folded() -> None:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from lc.sturdy import build
 from lc.sturdy.effects import SqliteJournal
 from lc.sturdy.events import events
 from lc.sturdy.limits import Limits
+from lc.sturdy.memory import sqlite
 from tests.servers import bodies, calls, echo_tool, fails, results, says, serving
 from tests.sturdy import Run, agent, asking, event_loop, in_thread, sturdy_model
 from toolbox import Tool
@@ -212,3 +214,51 @@ def test_an_answer_that_cannot_be_used_leaves_the_run_waiting() -> None:
         graph.invoke(asking("go"), in_thread())
         *_, stop = events(graph, Command(resume="perhaps"), in_thread())
     assert "awaiting-approval" == stop["reason"]
+
+
+def test_an_answer_is_for_the_calls_that_were_asked_about(run_graph: Run) -> None:
+    """The graph was built anew meanwhile, and another tool has effects: its call waits for an answer of its own."""
+    ran: list[str] = []
+
+    def named(name: str, effects: bool) -> Tool:
+        return Tool(name, "Do.", echo_tool().parameters, lambda text: ran.append(name), effects=effects)
+
+    memory = InMemorySaver()
+    with serving(calls(("c1", "one", '{"text": "a"}'), ("c2", "two", '{"text": "b"}')), says()) as server:
+        graph = agent(server, named("one", True), named("two", False), checkpointer=memory)
+        run_graph(graph, asking("go"), in_thread())
+        changed = agent(server, named("one", False), named("two", True), checkpointer=memory)
+        approved: Any = Command(resume="approve")
+        still = run_graph(changed, approved, in_thread())
+        assert (["c2"], []) == ([one["id"] for one in still["__interrupt__"][0].value["action_requests"]], ran)
+        end = run_graph(changed, Command(resume="reject"), in_thread())
+    assert ("answer", ["one"]) == (end["stop"], ran)
+
+
+@pytest.mark.parametrize("kept", ["in memory", "in a file"])
+def test_an_effect_happens_once_though_nobody_gave_a_journal(tmp_path: Path, kept: str) -> None:
+    """Two people press the button at once: with a thread that is kept, the graph has a journal of its own."""
+    ran: list[str] = []
+    gate = threading.Barrier(2, timeout=5)
+
+    def slow(text: str) -> None:
+        ran.append(text)
+        time.sleep(0.1)
+
+    effect = Tool("effect", "Write.", echo_tool().parameters, slow, effects=True)
+    with ExitStack() as stack:
+        server = stack.enter_context(serving(calls(("c1", "effect", '{"text": "a"}')), says(), says()))
+        memory = InMemorySaver() if kept == "in memory" else stack.enter_context(sqlite(tmp_path / "memory.db"))
+        graph = agent(server, effect, checkpointer=memory)
+        graph.invoke(asking("go"), in_thread())
+
+        def press() -> None:
+            gate.wait()
+            graph.invoke(Command(resume="approve"), in_thread())
+
+        threads = [threading.Thread(target=press) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert ["a"] == ran

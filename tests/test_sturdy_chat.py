@@ -72,7 +72,8 @@ class Terminal:
         self.seen, self._told = "", 0
 
     def type(self, text: str) -> None:
-        """Type this."""
+        """Type this, as slowly as a person: Python loses a Ctrl-C at the moment when its line editor begins to wait."""
+        time.sleep(0.3)
         os.write(self.master, text.encode())
 
     def wait_for(self, text: str) -> None:

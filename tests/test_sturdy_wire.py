@@ -227,6 +227,7 @@ def test_says_how_the_turn_ended() -> None:
 # --- messages of others
 
 PARTS: list[Any] = [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+CACHED: list[Any] = [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}, *PARTS]
 THOUGHTS: list[Any] = [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "reasoning"}]
 LISTED: list[Any] = [{"name": "echo", "args": {"text": "ä", "n": 1}, "id": "c1", "type": "tool_call"}]
 INVALID: list[Any] = [{"name": "echo", "args": '{"text": ', "id": "c2", "error": "x", "type": "invalid_tool_call"}]
@@ -248,8 +249,9 @@ CALLED = call('{"text": "ä", "n": 1}')
         ),
         (
             SystemMessage(PARTS[:1], additional_kwargs={"__openai_role__": "developer"}),
-            {"role": "developer", "content": "a"},
+            {"role": "developer", "content": PARTS[:1]},
         ),
+        (HumanMessage(CACHED), {"role": "user", "content": CACHED}),
         (ToolMessage("a", tool_call_id="c1"), {"role": "tool", "tool_call_id": "c1", "content": "a"}),
         (ToolMessage(PARTS[:1], tool_call_id="c1"), {"role": "tool", "tool_call_id": "c1", "content": "a"}),
         (ToolMessage([], tool_call_id="c1"), {"role": "tool", "tool_call_id": "c1", "content": ""}),

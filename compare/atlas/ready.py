@@ -9,9 +9,12 @@ from pathlib import Path
 
 from compare.lanes import Lane, LaneError, load_lanes
 
+GRAPH = ("langchain-openai", "langchain-core", "langgraph", "openai")
 PACKAGES = {
     "raw": ("httpx",),
-    "lc": ("langchain-openai", "langchain-core", "langgraph", "openai"),
+    "lc": GRAPH,
+    "lc.prebuilt": ("langchain", *GRAPH),
+    "lc.sturdy": (*GRAPH, "httpx2"),
     "lanes.openai_sdk": ("openai",),
     "lanes.openai_agents": ("openai-agents", "openai"),
     "lanes.pydantic_ai": ("pydantic-ai-slim[openai]", "openai"),

@@ -9,12 +9,14 @@ import openai
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableWithFallbacks
 from langchain_core.tools import BaseTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Checkpointer
 from pydantic import SecretStr
 
 from lc.sturdy.agent import Agent
-from lc.sturdy.effects import Journal
+from lc.sturdy.calls import as_offered
+from lc.sturdy.effects import Journal, SqliteJournal
 from lc.sturdy.limits import Limits
 from lc.sturdy.model import SturdyChatOpenAI
 from lc.sturdy.nodes import Approve, Nodes, Trim
@@ -63,9 +65,11 @@ def build(
     in front of every request and is not stored. `approve` is about calls with effects: ask a person (by an interrupt,
     which needs a checkpointer), never run one, or run all. `tool_timeout` is in seconds, for one call. `trim` makes an
     old history shorter at the start of a turn (`lc.sturdy.trim`). `journal` keeps effects from happening twice
-    (`lc.sturdy.effects`).
+    (`lc.sturdy.effects`); by default it is in the file of `lc.sturdy.memory.sqlite`, and in this process alone beside
+    another checkpointer.
     Raises ValueError for two tools of one name.
     """
+    journal = journal or journal_beside(checkpointer, tools)
     running = Tools(tools, parallel=parallel, timeout=tool_timeout, journal=journal)
     schemas = [tool.schema() if isinstance(tool, Tool) else tool for tool in tools]
     nodes = Nodes(llm.bind_tools(schemas), running, limits, system, approve, trim, journal)
@@ -80,6 +84,13 @@ def build(
     graph.add_edge("approve", "tools")
     graph.add_conditional_edges("tools", nodes.after_tools, ["model", END])
     return Agent.of(graph.compile(checkpointer=checkpointer), limits)
+
+
+def journal_beside(checkpointer: Checkpointer, tools: Sequence[Tool | BaseTool]) -> Journal | None:
+    """The journal that a graph gets when it is given none: where a thread is kept and a tool has effects."""
+    if not isinstance(checkpointer, BaseCheckpointSaver) or not any(as_offered(tool).effects for tool in tools):
+        return None
+    return SqliteJournal(getattr(checkpointer, "file", ":memory:"))
 
 
 def run(

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one run, each with the stop reason it ends with. None: no limit.
+    """The limits of one run, each with the stop reason it ends with. None: no limit; of rounds there is always one.
 
     `rounds`: model requests (`round-limit`); a run of N rounds makes N requests, and an answer in the last one counts.
     `calls`: tool calls that are run (`call-limit`). `tokens`: as the server's usage counts them (`token-limit`).

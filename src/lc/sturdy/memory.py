@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import aiosqlite
 import ormsgpack
 from langgraph.checkpoint.serde.jsonplus import (
     EXT_CONSTRUCTOR_KW_ARGS,
@@ -114,8 +115,20 @@ def _call(name: str, *arguments: Any) -> ormsgpack.Ext:
     return ormsgpack.Ext(EXT_CONSTRUCTOR_POS_ARGS, _packed(("builtins", name, arguments)))
 
 
+class FileSaver(SqliteSaver):
+    """A SqliteSaver that knows its file, for whoever keeps more in it: the journal of effects."""
+
+    file = ":memory:"
+
+
+class AsyncFileSaver(AsyncSqliteSaver):
+    """The same for an event loop."""
+
+    file = ":memory:"
+
+
 @contextmanager
-def sqlite(path: str | Path) -> Iterator[SqliteSaver]:
+def sqlite(path: str | Path) -> Iterator[FileSaver]:
     """A memory in a SQLite file, which is made if it is not there; `:memory:` lasts as long as the block.
 
     Worker threads may share it, and processes may share the file: one writes at a time. Raises NoMemory.
@@ -123,19 +136,21 @@ def sqlite(path: str | Path) -> Iterator[SqliteSaver]:
     with _opening(_in_folder(path), sqlite3.Error):
         connection = sqlite3.connect(path, check_same_thread=False)  # the saver locks around each use
     with closing(connection):
-        saver = SqliteSaver(connection, serde=Serializer())
+        saver = FileSaver(connection, serde=Serializer())
+        saver.file = str(path)
         with _opening(path, sqlite3.Error):
             saver.setup()
         yield saver
 
 
 @asynccontextmanager
-async def asqlite(path: str | Path) -> AsyncIterator[AsyncSqliteSaver]:
+async def asqlite(path: str | Path) -> AsyncIterator[AsyncFileSaver]:
     """The same memory for a graph that is called by `ainvoke` and `astream`. Raises NoMemory."""
     with sqlite(path):
         pass  # says what is wrong with the file, if anything is: aiosqlite would leave its thread behind
-    async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
-        saver.serde = Serializer()
+    async with aiosqlite.connect(str(path)) as connection:
+        saver = AsyncFileSaver(connection, serde=Serializer())
+        saver.file = str(path)
         yield saver
 
 

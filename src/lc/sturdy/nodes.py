@@ -20,7 +20,7 @@ from lc.sturdy.history import healed
 from lc.sturdy.limits import Limits, Used, exhausted, left, nothing, used_by
 from lc.sturdy.state import State
 from lc.sturdy.tools import OVER, Batch, Outcome, Tools
-from lc.sturdy.wire import came_message
+from lc.sturdy.wire import came_message, storable
 from protocol import BadReply, ending
 from toolbox.execute import failure
 
@@ -72,7 +72,7 @@ class Nodes:
         if self._trim is not None:
             whole = self._trim(whole or messages)
         update = {} if whole is None or same(whole, messages) else {"messages": Overwrite(whole)}
-        return {**update, "used": nothing(), "stop": "", "decisions": []}
+        return {**update, "used": nothing(), "stop": "", "asked": [], "decisions": []}
 
     def model(self, state: State, config: RunnableConfig) -> dict[str, Any]:
         """One request. Its failure ends the run with a stop reason, and leaves the history as it was."""
@@ -95,13 +95,16 @@ class Nodes:
         return self._answered(state, reply, started)
 
     def approve(self, state: State) -> dict[str, Any]:
-        """Ask a person about the calls with effects. Nothing else happens here: a resumed node begins anew."""
-        calls = [
-            {"name": plan.name, "arguments": plan.text, "id": plan.id, "position": plan.position}
-            for plan in self._waiting(last(state))
-        ]
-        # None waits where the graph was built anew meanwhile, without the tool: then no answer would fit.
-        return {"decisions": ask(calls) if calls else [], "stop": ""}
+        """Ask a person about the calls with effects. Nothing else happens here: a resumed node begins anew.
+
+        The question is the one in the state, because a graph that was built anew meanwhile may have other tools: what
+        would run now and was not asked about is asked about too.
+        """
+        asked = state["asked"]
+        decisions = ask(asked)
+        if more := [call for call in self._waiting(last(state)) if call not in asked]:
+            decisions += ask(more)
+        return {"decisions": decisions, "stop": ""}
 
     def tools(self, state: State, config: RunnableConfig) -> Any:
         """Run the calls of the last message, or say why not: each gets exactly one result."""
@@ -150,14 +153,18 @@ class Nodes:
         if not reply.tool_calls:
             whole = metadata.get("whole", True)
             stop = ending(came_message(reply), metadata.get("finish_reason")) if whole else "cut-off"
-        elif self._approve == "ask" and not exhausted(self._limits, used) and self._waiting(reply):
-            stop = "awaiting-approval"
-        else:
-            stop = ""
-        return {"messages": [reply], "used": used, "stop": stop, "decisions": []}
+            return {"messages": [reply], "used": used, "stop": stop}
+        asking = self._approve == "ask" and not exhausted(self._limits, used)
+        asked = self._waiting(reply) if asking else []
+        return {"messages": [reply], "used": used, "stop": "awaiting-approval" if asked else "", "asked": asked}
 
-    def _waiting(self, message: AIMessage) -> list[Planned]:
-        return [plan for plan in self._tools.plan(message) if plan.effects]
+    def _waiting(self, message: AIMessage) -> list[dict[str, Any]]:
+        """The calls that a person has to be asked about, as any checkpointer can store them."""
+        return [
+            storable({"name": plan.name, "arguments": plan.text, "id": plan.id, "position": plan.position})
+            for plan in self._tools.plan(message)
+            if plan.effects
+        ]
 
     def _batch(self, state: State, config: RunnableConfig) -> Batch:
         message, decisions = last(state), state.get("decisions") or []
@@ -201,7 +208,7 @@ class Nodes:
         if not stop and used["rounds"] >= self._limits.rounds:
             stop = "round-limit"
         messages, commands = parted(outcomes)
-        update = {"messages": messages, "used": used, "stop": stop, "decisions": []}
+        update = {"messages": messages, "used": used, "stop": stop, "asked": [], "decisions": []}
         return [update, *commands] if commands else update
 
     def _more(self, state: State, started: float, rounds: int = 0, calls: int = 0, tokens: int = 0) -> Used:

@@ -24,6 +24,9 @@ SENT = "wire"
 CAME = "came"
 """The key of the JSON text as it came, where a repair of `protocol.REPAIRS` made another of it."""
 
+PARTS = ("text", "image_url", "input_audio")
+"""The types of parts that a user's content may have."""
+
 BEYOND_MSGPACK = 2**63
 DEEPEST = 100
 """Levels of a value that any checkpointer can store; LangGraph's own give up at about 255."""
@@ -80,6 +83,10 @@ def sent_message(message: BaseMessage) -> Message:
             return {"role": "user", "content": content}
         case SystemMessage(content=str(content), name=None):
             return {"role": _system_role(message), "content": content}
+        case HumanMessage(content=list(parts), name=None) if all(map(_is_part, parts)):
+            return {"role": "user", "content": parts}
+        case SystemMessage(content=list(parts), name=None) if all(map(_is_part, parts)):
+            return {"role": _system_role(message), "content": parts}
         case AIMessage():
             return _of_others(message)
     (converted,) = convert_to_openai_messages([message])
@@ -133,6 +140,11 @@ def _converted(message: AIMessage) -> Message:
     # LangChain leaves the invalid calls out; their results would answer nothing then.
     calls = [*converted.get("tool_calls", []), *map(_invalid, message.invalid_tool_calls)]
     return {**converted, **({"tool_calls": calls} if calls else {})}
+
+
+def _is_part(part: Any) -> bool:
+    """Whether Chat Completions has such a part of content: it goes as it is, with all its keys."""
+    return isinstance(part, dict) and part.get("type") in PARTS
 
 
 def _invalid(call: InvalidToolCall) -> dict[str, Any]:
