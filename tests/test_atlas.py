@@ -248,10 +248,10 @@ def test_the_terminal_gathers_lanes_that_end_alike() -> None:
 
 
 def test_every_ready_lane_is_known_with_its_packages() -> None:
-    """Those in src/lanes and in examples, and the two that are compared everywhere."""
+    """Those in src/lanes and in examples, and those of the matrix."""
     modules = {f"lanes.{path.stem}" for path in (ROOT / "src/lanes").glob("[a-z]*.py")}
     programs = {path.stem for path in (ROOT / "examples/lanes/node").glob("*.mjs")} - {"host"}
-    assert {"raw", "lc", *modules} == set(PACKAGES)
+    assert {"raw", "lc", "lc.prebuilt", "lc.sturdy", *modules} == set(PACKAGES)
     assert programs == set(NODE_PACKAGES)
     about = json.loads((ROOT / "examples/lanes/node/package.json").read_text(encoding="utf-8"))
     assert {name for names in NODE_PACKAGES.values() for name in names} == set(about["dependencies"])
@@ -282,8 +282,9 @@ def test_with_chooses_the_lanes_that_it_is_about() -> None:
 
 
 def test_a_lane_of_a_known_package_has_its_packages() -> None:
-    """`lc.sturdy` those of `lc`; of anything else nothing is known."""
-    assert PACKAGES["lc"] == behind("lc.sturdy") == behind("lc:run")
+    """A module of `lc` those of `lc`, if it has none of its own; of anything else nothing is known."""
+    assert PACKAGES["lc"] == behind("lc.graph") == behind("lc:run")
+    assert PACKAGES["lc.sturdy"] == behind("lc.sturdy:run")
     assert () == behind("mine")
     assert {} == versions("mine")
 
