@@ -15,6 +15,7 @@ from compare.cli_lab import lab
 from compare.cli_live import Live, live_options, run_live, run_prompts
 from compare.cli_options import (
     EPILOG,
+    LIVE_LINE,
     choose,
     counting,
     lanes_option,
@@ -33,9 +34,12 @@ from compare.process import AS_EXPECTED, SURPRISED, finish, lanes_at_work
 if TYPE_CHECKING:  # --help need not wait for what only a run needs
     pass
 
-DRILL_EPILOG = EPILOG.replace("everything is as expected", "no lane acted on a part of the reply").replace(
-    "a difference that is not expected, or an expected one that is gone", "a lane did"
+DRILL_EPILOG = (
+    EPILOG.replace(LIVE_LINE, "")
+    .replace("everything is as expected", "no lane acted on a part of the reply")
+    .replace("a difference that is not expected, or an expected one that is gone", "a lane did")
 )
+ALL_EPILOG = EPILOG.replace(LIVE_LINE, f"{LIVE_LINE}  4   replay: a request that the recording does not hold\n")
 
 
 class Commands(click.Group):
@@ -48,7 +52,7 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, epilog=ALL_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="diptych")
 def commands() -> None:
     """The tool-calling loop by hand and in LangGraph, with everything that crossed the wire side by side."""
@@ -110,7 +114,8 @@ def run(
                 for mode in named(modes, scenario)
             ]
     if not results:
-        raise click.UsageError(f"none of these scenarios runs with --{modes}")
+        other = "stream" if modes == "plain" else "plain"
+        raise click.UsageError(f"none of these scenarios runs with --{modes}: give --{other}")
     detail = set(show) if show or len(results) > 1 else {results[0].name}
     return code_of(out.deliver(results, detail, keys_in(environment) if record else None), recorder)
 

@@ -6,14 +6,11 @@ from typing import Any
 
 import click
 
-from compare.cli_options import EPILOG, choose, counting
+from compare.cli_options import EPILOG, LIVE_LINE, choose, counting
 from compare.cli_output import json_option, writable, written
 from compare.process import AS_EXPECTED, SURPRISED, lanes_at_work, tell
 
-LIVE = "  3 "
-"""How the line on an exit code begins that only live runs have."""
-ATLAS_EPILOG = "\n".join(line for line in EPILOG.split("\n") if not line.startswith(LIVE))
-ATLAS_EPILOG = ATLAS_EPILOG.replace("everything is as expected", "the atlas is made")
+ATLAS_EPILOG = EPILOG.replace(LIVE_LINE, "").replace("everything is as expected", "the atlas is made")
 ATLAS_EPILOG = ATLAS_EPILOG.replace(
     "a difference that is not expected, or an expected one that is gone",
     "a lane does otherwise in an environment of --with",

@@ -12,13 +12,15 @@ if TYPE_CHECKING:  # --help need not wait for what only a run needs
     from compare.scenario import Scenario
     from protocol.profile import Profile
 
-EPILOG = """\b
+LIVE_LINE = (
+    "  3   a live run or a recording that is not whole: no answer from the endpoint, a limit reached, or a full disk\n"
+)
+EPILOG = f"""\b
 Exit codes:
   0   everything is as expected
   1   a difference that is not expected, or an expected one that is gone
   2   wrong usage or input
-  3   a live run that is not whole: the endpoint gave no answer, or the limit of requests was reached
-  70  a fault of Diptych's own
+{LIVE_LINE}  70  a fault of Diptych's own
   130 interrupted"""
 
 

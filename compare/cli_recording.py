@@ -52,7 +52,12 @@ def replay(file: Path, lanes: Sequence[str], pace: str, out: Output) -> int:
         click.echo(line, err=True)
     with lanes_at_work():
         loaded = load_lanes(lanes)
-        results = [replay_prompt(task, recorded, loaded, pace) for task, recorded in prompts_of(recording)]
+        prompts = prompts_of(recording)
+        names = [f"replay-{number}" if len(prompts) > 1 else "replay" for number, _ in enumerate(prompts, 1)]
+        results = [
+            replay_prompt(task, recorded, loaded, pace, name)
+            for (task, recorded), name in zip(prompts, names, strict=True)
+        ]
     if not results:
         raise click.UsageError(f"{file} holds no run, so there is nothing to replay")
     out.deliver([comparison for comparison, _ in results], {"all"} if len(results) > 1 else {"replay"})

@@ -1,11 +1,11 @@
 """What a command needs of its process: an environment that keeps to this machine, clean output, and an exit code."""
 
 import contextlib
-import io
 import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -37,7 +37,9 @@ def loopback_only() -> Iterator[None]:
 @contextlib.contextmanager
 def lanes_at_work() -> Iterator[None]:
     """Around everything that runs lanes: loopback only, and what a lane prints does not get into the report."""
-    with loopback_only(), contextlib.redirect_stdout(sys.stderr):
+    with loopback_only(), contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
+        # The SDK says so of replies with a value of another type; those of the scenarios have it on purpose.
+        warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
         yield
 
 
@@ -70,15 +72,15 @@ def guarded(command: Callable[[], Any]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        with contextlib.suppress(OSError):
-            click.echo(without_keys(shown.getvalue()), nl=False, err=True)
+        tell(told_in_a_line(error))
         return WRONG_USE
     except BrokenPipeError:  # the reader of our output has left, as head does
         return AS_EXPECTED
-    except (LaneError, ProfileError, RecordingError, ScenarioError, OSError) as error:
+    except (LaneError, ProfileError, RecordingError, ScenarioError) as error:
         tell(str(error))
+        return WRONG_USE
+    except OSError as error:
+        tell(str(error) if error.filename is None else f"{error.filename}: cannot be opened: {error.strerror}")
         return WRONG_USE
     except (KeyboardInterrupt, click.Abort):
         tell("interrupted")
@@ -87,6 +89,14 @@ def guarded(command: Callable[[], Any]) -> int:
         tell(f"a fault of Diptych's own, please report it:\n{traceback.format_exc()}")
         return OUR_FAULT
     return code if isinstance(code, int) else AS_EXPECTED
+
+
+def told_in_a_line(error: click.ClickException) -> str:
+    """Click's own complaint without its lines on usage, which `--help` has."""
+    text = " ".join(error.format_message().split())
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return text
+    return f"{text.rstrip('.')}; '{error.ctx.command_path} --help' lists what there is"
 
 
 def tell(text: str) -> None:

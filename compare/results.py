@@ -13,7 +13,7 @@ def envelope(content: Any) -> dict[str, Any] | None:
         return None
     try:
         value = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and isinstance(value.get("ok"), bool) else None
 
@@ -29,7 +29,7 @@ def says(content: Any, result: Any) -> bool:
         return True
     try:
         return bool(isinstance(content, str) and equal(json.loads(content), plain(result)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

@@ -40,7 +40,8 @@ parse = reader(parse_float=Spelled)
 
 MAX_DEPTH = 100
 """Levels of arrays and objects. What is deeper is not taken, because whoever reads it recurses into it."""
-BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
+BRACKET = re.compile(r'"(?:[^"\\]++|\\.?)*+"?|[][{}]', re.DOTALL)
+"""A bracket, or a text, which is taken to its end also where it has none: a second look costs the square of it."""
 
 
 def too_deep(text: str, limit: int = MAX_DEPTH) -> bool:

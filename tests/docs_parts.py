@@ -1,6 +1,5 @@
 """The generated parts of the pages in docs/: `python -m tests.docs_parts` writes them anew, a test compares them."""
 
-import asyncio
 import inspect
 import json
 import re
@@ -30,7 +29,7 @@ from tests.readme_parts import PART, ROOT, diptych, fence, table
 from tests.servers import calls, says, serving
 from tests.sturdy import agent as sturdy_graph
 from tests.sturdy import asking as question
-from tests.sturdy import in_thread
+from tests.sturdy import in_a_loop, in_thread, loop_client
 from toolbox import Tool
 
 PAGES = [ROOT / "docs" / "sturdy.md", ROOT / "docs" / "grow.md"]
@@ -138,12 +137,20 @@ def program(name: str) -> str:
 # --- what is measured ---
 
 
+def plain_model(server: ModelServer) -> ChatOpenAI:
+    """ChatOpenAI as it is, on the server."""
+    key = SecretStr("k")
+    return ChatOpenAI(
+        base_url=server.base_url, model="m", api_key=key, max_retries=0, http_async_client=loop_client()
+    )  # fmt: skip
+
+
 def textbook(server: ModelServer, *offered: Tool, **more: Any) -> CompiledStateGraph[MessagesState]:
     """The textbook graph, with what it is compiled with."""
     if not more:
-        return lc.graph.build(lc.graph.chat_model(server.base_url, "m", "k", False, 10.0, 0), offered)
+        return lc.graph.build(plain_model(server), offered)
     made = [StructuredTool.from_function(tool.function, name=tool.name, description="A tool.") for tool in offered]
-    llm = ChatOpenAI(base_url=server.base_url, model="m", api_key=SecretStr("k"), max_retries=0).bind_tools(made)
+    llm = plain_model(server).bind_tools(made)
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda known: {"messages": [llm.invoke(known["messages"])]})
     graph.add_node("tools", ToolNode(made))
@@ -163,7 +170,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "`invoke`": lambda graph: graph.invoke(question("go")),
     "`batch`": lambda graph: graph.batch([question("go")]),
     "behind another runnable": lambda graph: ((lambda given: given) | graph).invoke(question("go")),
-    "`astream_events`": lambda graph: asyncio.run(by_events(graph)),
+    "`astream_events`": lambda graph: in_a_loop(by_events(graph)),
 }
 
 

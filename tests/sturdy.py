@@ -1,7 +1,7 @@
 """What the tests of lc.sturdy share: a graph on a scripted model server."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,11 +31,28 @@ def event_loop() -> Iterator[Run]:
             runner.run(CLIENTS.pop().aclose())
 
 
-def sturdy_model(server: ModelServer, **more: Any) -> SturdyChatOpenAI:
-    """The model part, on the server, without retries where nothing else is said."""
+def in_a_loop(work: Awaitable[Any]) -> Any:
+    """What comes of the work, in an event loop that also closes the client that was made last."""
+
+    async def and_close() -> Any:
+        try:
+            return await work
+        finally:
+            await CLIENTS[-1].aclose()  # its connection belongs to this event loop
+
+    return asyncio.run(and_close())
+
+
+def loop_client() -> httpx2.AsyncClient:
+    """A client for one model in one event loop: LangChain's own is shared by all, and never closed."""
     client = httpx2.AsyncClient(verify=False)  # http
     CLIENTS.append(client)
-    settings = {"model": "m", "max_retries": 0, "timeout": 10, "http_async_client": client, **more}
+    return client
+
+
+def sturdy_model(server: ModelServer, **more: Any) -> SturdyChatOpenAI:
+    """The model part, on the server, without retries where nothing else is said."""
+    settings = {"model": "m", "max_retries": 0, "timeout": 10, "http_async_client": loop_client(), **more}
     return SturdyChatOpenAI(base_url=server.base_url, api_key=SecretStr("k"), **settings)
 
 

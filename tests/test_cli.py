@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,11 @@ def test_an_expected_difference_that_is_gone_ends_with_1(scenario: Path) -> None
         (["run", "one-call", "--show", "two-calls-in-one-turn"], "--show"),
         (["run", "--nonsense"], "--nonsense"),
         (["run", "one-call", "--lanes", "raw", "--json", "no/such/folder/x.json"], "no/such/folder/x.json"),
+        (["run", "stream-ends-in-a-sum"], "--stream"),
+        (
+            ["run", "one-call", "--lanes", "raw", "--html", "no/such/x.html"],
+            "no/such/x.html: cannot be opened: No such",
+        ),
         (["ask"], "PROMPT"),
         (["serve", "one-cal"], "one-call"),
         (["list", "one-cal"], "one-call"),
@@ -87,7 +93,7 @@ def test_wrong_input_ends_with_2_and_names_the_mend(arguments: list[str], named:
     ran = diptych(*arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert named in ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
 
 
 def test_a_wrong_file_is_found_before_anything_runs(scenario: Path) -> None:
@@ -166,6 +172,21 @@ def test_accept_works_on_a_file_that_expects_nothing_yet(scenario: Path) -> None
     assert diptych("accept", str(scenario), "--lanes", "raw").returncode == 0
     assert scenario.read_text(encoding="utf-8").startswith(f"{new.rstrip()}\n\n[expect.raw]\nstop = ")
     assert diptych("run", str(scenario), "--lanes", "raw").returncode == 0
+
+
+def test_the_exit_codes_of_the_help_are_those_of_the_readme() -> None:
+    """`diptych --help` names each code once; a command names those that it has."""
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    table = readme.split("## Exit codes of `diptych`")[1].split("\n## ")[0]
+    codes = re.findall(r"^\| (\d+) \|", table, re.MULTILINE)
+    assert codes == re.findall(r"^    (\d+) ", diptych("--help").stdout, re.MULTILINE)
+    assert ["0", "1", "2", "70", "130"] == re.findall(r"^    (\d+) ", diptych("drill", "--help").stdout, re.MULTILINE)
+
+
+def test_replies_of_a_wrong_type_fill_no_terminal_with_warnings() -> None:
+    """The SDK warns of each, with a path of this machine; the report has them already."""
+    ran = diptych("run", "id-a-number", "--lanes", "lc")
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_a_command_that_there_is_not_is_told_where_the_commands_are() -> None:

@@ -129,6 +129,14 @@ def test_an_archive_without_chat_completions_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "r.jsonl").exists()
 
 
+def test_an_entry_whose_address_is_none_is_left_out(tmp_path: Path) -> None:
+    """As one to any other place is."""
+    archive = browser(({"model": "m", "messages": [{"role": "user", "content": "hi"}]}, "{}"))
+    archive["log"]["entries"].append({"request": {"method": "POST", "url": "http://[/v1/chat/completions"}})
+    (tmp_path / "b.har").write_text(json.dumps(archive), encoding="utf-8")
+    assert 1 == import_har(tmp_path / "b.har", tmp_path / "r.jsonl", [])
+
+
 # --- curl ---
 
 

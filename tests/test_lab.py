@@ -315,6 +315,7 @@ def test_the_model_of_the_page_is_there_only_while_its_lane_plays(lab: Opened) -
         ({"lanes": "raw"}, "no such lane"),
         ({"lanes": []}, "choose a lane"),
         ({"prompt": " "}, "prompt is empty"),
+        ({"prompt": "\ud800"}, "must be a JSON object"),
         ({"scenario": "../../etc/passwd"}, "no such scenario"),
         ({"what": "live", "max_requests": 0}, "from 1 to 100"),
         ({"what": "live", "max_requests": 5, "source": "environment"}, "no key"),
@@ -365,6 +366,13 @@ def test_the_key_of_the_environment_stays_in_the_process(monkeypatch: pytest.Mon
     told = {"key": True, "base_url": "https://api.example.com/v1", "model": "some-model"}
     assert told == json.loads(text)["environment"]
     assert KEY not in text
+
+
+@pytest.mark.parametrize("url", [f"https://me:{KEY}@api.example.com/v1", f"https://api.example.com/v1?code={KEY}"])
+def test_an_address_that_may_hold_a_key_is_not_told(url: str) -> None:
+    """It would be refused anyway."""
+    with open_lab(environment=Endpoint(url, "m", "k")) as lab:
+        assert KEY not in lab.send("GET", f"{lab.path}/setup.json")[2]
 
 
 def test_the_command_opens_the_lab_until_it_is_interrupted() -> None:

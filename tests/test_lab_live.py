@@ -14,7 +14,7 @@ import pytest
 from compare.backends import demo_model
 from compare.lab.endpoint import Endpoint
 from compare.lab.server import PROMPT
-from compare.replies import Reply
+from compare.replies import Piece, Reply
 from compare.server import Backend, ModelServer, Request
 from compare.wire import error_reply
 from tests.browser import needs_chromium
@@ -61,6 +61,18 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(caplog: pytest.LogCapture
     assert [f"Bearer {KEY}"] == [dict(one.request.headers)["Authorization"] for one in server.exchanges]
     assert "wrong key [masked]" in json.dumps([event for event in events if event["kind"] == "reply"])
     assert [False] * 3 == [KEY in text for text in (json.dumps(events), kept, caplog.text)]
+
+
+def test_a_key_that_comes_back_over_the_deltas_of_a_stream_is_in_no_event() -> None:
+    """Neither in the reply as a client joins it, nor in what the lane returns."""
+    deltas = [{"choices": [{"index": 0, "delta": {"content": part}}]} for part in KEY]
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    pieces = tuple(Piece(f"data: {json.dumps(one)}\n\n".encode()) for one in (*deltas, last))
+    body = b"".join(piece.data for piece in pieces)
+    reply = Reply(200, (("Content-Type", "text/event-stream"),), body, pieces=pieces)
+    with endpoint(lambda request: reply) as server, open_lab("raw") as lab:
+        text = json.dumps(lab.events(live(lab, server, mode="stream")))
+    assert (False, True) == (KEY in text, "[masked]" in text)
 
 
 def test_the_key_of_the_environment_goes_to_its_own_address_only() -> None:

@@ -115,6 +115,15 @@ def test_a_refused_connection_is_one_for_the_lane_and_the_report_says_why() -> N
     assert "is OPENAI_BASE_URL right, and the server running?" in problem["text"]
 
 
+def test_what_is_no_http_is_told_without_the_key() -> None:
+    """An endpoint that echoes the key in a broken head gets it into no error text."""
+    head = f"HTTP/1.1 200 OK\r\nno field {KEY}\r\n\r\n".encode()
+    with handmade(lambda line: line.sendall(head)) as address, Upstream(address, KEY) as upstream:
+        result = live(upstream, sends("a", body()))
+    (problem,) = told(result)["lanes"]["a"]["problems"]
+    assert f"no field {MASK}" in problem["text"]
+
+
 @pytest.mark.parametrize(
     "reply",
     [

@@ -111,6 +111,13 @@ def test_of_a_lane_whose_tools_nobody_saw_only_its_own_word_counts() -> None:
     assert (set(), ["messages[2].content"]) == compared(failed, worded)
 
 
+@pytest.mark.parametrize("content", ['{"a":' * 3000, "[" * 20_000])
+def test_a_result_that_is_deeply_nested_is_text(content: str) -> None:
+    """A tool may have read it from any file."""
+    sides = told_with("a", content=content), told_with("a", content="12")
+    assert (set(), ["messages[2].content"]) == compared(*sides, ran(result=content), ran(result=12))
+
+
 def test_each_tolerance_has_a_sentence() -> None:
     """Which the report prints."""
     assert all(sentence.endswith(".") for sentence in request_legend().values())

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from compare.cli_page import read_report
 from compare.page import document, render
+from compare.page.light import lit
 from tests.browser import Opened, Pages, needs_chromium
 from tests.faults import FAULTS
 from tests.page_reports import of_catalogue, of_fault, packed
@@ -240,3 +242,10 @@ def test_a_reply_lights_up_where_it_went(pages: Pages) -> None:
     assert '"call_1"' in later
     assert not [text for text in (*reply, *later) if "product" in text]
     assert page.locator("pre.raw .old").count() > 0
+
+
+def test_a_text_without_end_costs_one_look() -> None:
+    """A reply that broke off within a text, full of escaped quotation marks."""
+    begun = time.process_time()
+    assert ['"' + '\\"' * 100_000] == lit('"' + '\\"' * 100_000, {"no such text"})
+    assert time.process_time() - begun < 2.0

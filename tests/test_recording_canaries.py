@@ -15,7 +15,7 @@ from compare.heard import heard
 from compare.recording.load import load
 from compare.recording.spread import spread
 from compare.replies import Piece, Reply, compact
-from compare.secrets import Masker
+from compare.secrets import Masker, edited
 from compare.server import Request
 from tests.recordings import lines_of, record_backend
 from tests.test_cli import diptych
@@ -157,6 +157,31 @@ def test_a_key_that_a_stream_spreads_is_found(tmp_path: Path, cut: int) -> None:
     assert message["tool_calls"][0]["function"]["arguments"] == '{"expression": "[masked]"}'
     assert len(exchange.reply.pieces) == len(pieces)
     assert b"".join(piece.data for piece in exchange.reply.pieces) == exchange.reply.body
+
+
+@pytest.mark.parametrize("front", ["", "\ufeff", "event: x\r"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("lines", [1, 2])
+def test_a_key_that_a_stream_spreads_is_found_in_each_form_of_a_stream(front: str, end: str, lines: int) -> None:
+    """With each end of a line, behind a byte order mark, between other fields, and in events of several lines."""
+    between = f",{end}data: " if lines == 2 else ","
+    events = [f'data: {{"n":1{between}"t":"{part}"}}{end}{end}' for part in (KEY[:9], KEY[9:])]
+    body = f"{front}{''.join(events)}".encode()
+    edits = spread(body, Masker([KEY]))
+    assert [new for _, _, new in edits] == [b'{"n":1,"t":"[masked]"}', b'{"n":1,"t":""}']
+    assert KEY[9:].encode() not in edited(body, edits, ())[0]
+
+
+def test_a_key_is_found_in_a_stream_that_nobody_asked_for(tmp_path: Path) -> None:
+    """Some endpoints stream whatever the request says."""
+    pieces = tuple(streamed(f"so {KEY} it is", "", ""))
+
+    def answer(request: Request) -> Reply:
+        body = b"".join(piece.data for piece in pieces)
+        return Reply(200, (("Content-Type", "text/event-stream"),), body, pieces=pieces)
+
+    record_backend(tmp_path / "r.jsonl", answer, [KEY], max_rounds=1)
+    assert b"[masked]" in load(tmp_path / "r.jsonl").runs[0].run.exchanges[0].reply.body
 
 
 def test_a_stream_without_secrets_stays_byte_for_byte() -> None:

@@ -211,6 +211,14 @@ def test_the_command_records_and_replays(tmp_path: Path) -> None:
     assert "400" in ran.stdout
 
 
+def test_the_prompts_of_a_recording_are_told_apart(tmp_path: Path) -> None:
+    """Two prompts give two names in the report; one is just the replay."""
+    run = tmp_path / "run.jsonl"
+    diptych("run", "one-call", "two-calls-in-one-turn", "--lanes", "raw", "--record", str(run))
+    told = json.loads(diptych("replay", str(run), "--lanes", "raw", "--json", "-").stdout)
+    assert ["replay-1", "replay-2"] == [one["name"] for one in told["comparisons"]]
+
+
 def test_a_miss_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
     """Another than a difference, wrong use or a fault of ours."""
     assert diptych("run", "one-call", "--record", "r.jsonl", "--lanes", "raw", cwd=tmp_path).returncode == 0

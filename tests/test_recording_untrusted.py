@@ -63,6 +63,8 @@ REFUSED: dict[str, tuple[Callable[[Lines], object], str]] = {
     "a header that splits the reply": (put(2, "reply_headers", [["X", "a\r\nSet-Cookie: b"]]), ":3: is no exchange"),
     "a header whose name splits it": (put(2, "reply_headers", [["X: y\r\nZ", "a"]]), ":3: is no exchange line"),
     "a target with a line": (put(2, "target", "/v1/x\r\nHost: y"), ":3: is no exchange line"),
+    "a month of none": (put(0, "started", "2026-99-01T00:00:00.000+00:00"), ":1: begins at a time that is none"),
+    "a time at the end of all": (put(0, "started", "9999-12-31T23:59:59.000+00:00"), ":1: begins at a time that is"),
     "a status of none": (put(2, "status", 7), ":3: its status is 7, which is none of HTTP"),
     "a piece behind the end": (put(2, "pieces", [{"end": 10**6, "pause": 0, "at": 0}]), ":3: a piece ends at 1000000"),
     "pieces that go back": (
@@ -108,6 +110,7 @@ TEXTS = {
     "no JSON": ("hello\n", ":1: is no line of JSON"),
     "a list": ("[]\n", ":1: is JSON, but no object"),
     "a deep nest": ("[" * 100_000 + "\n", ":1: is nested more than 110 levels deep"),
+    "a text without end": ("[]" * 100 + '"' + '\\"' * 200_000 + "\n", ":1: is no line of JSON"),
     "a deep nest in a line": ('{"a":' * 200 + "1" + "}" * 200 + "\n", ":1: is nested more than 110 levels deep"),
     "a number without end": ('{"version":' + "9" * 5000 + "}\n", ":1: is no line of JSON"),
     "no number": ('{"version": NaN}\n', ":1: is no line of JSON"),

@@ -1,8 +1,7 @@
 """The limits of a run: each ends it with its own stop reason, and with a history that the next turn can go on from."""
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from lc.sturdy.limits import Limits
 from protocol.profile import profile
 from protocol.rules import check
 from tests.servers import bodies, calls, echo_tool, results, says, serving
-from tests.sturdy import CLIENTS, agent, asking, in_thread, sturdy_model
+from tests.sturdy import agent, asking, in_a_loop, in_thread, sturdy_model
 from toolbox import Tool
 
 
@@ -32,16 +31,6 @@ def endless(rounds: int) -> list[ScriptedMessage]:
 
 def from_a_tool(graph: Agent, given: Any) -> Any:
     return RunnableLambda(lambda value: graph.invoke(value)).invoke(given)
-
-
-def in_a_loop(work: Awaitable[Any]) -> Any:
-    async def and_close() -> Any:
-        try:
-            return await work
-        finally:
-            await CLIENTS[-1].aclose()  # the graph's, whose connection belongs to this event loop
-
-    return asyncio.run(and_close())
 
 
 async def by_events(graph: Agent, given: Any) -> Any:

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from compare.comparison import compare
 from compare.judge import judge
@@ -19,11 +20,20 @@ from compare.live.upstream import Asked, Upstream
 from compare.process import lanes_at_work
 from compare.replies import Live, Piece, Reply
 from compare.runner import Task
+from compare.secrets import Masker
 from compare.server import Backend, ModelServer, Request
 
 
 class WatchedLive(Watched):
     """A lane against an endpoint: a reply that comes bit by bit is told when it is whole, or has broken off."""
+
+    def __init__(self, show: Show, lane: str, task: Task, masker: Masker) -> None:
+        super().__init__(show, lane, task)
+        self._masker = masker
+
+    def tell(self, kind: str, **more: Any) -> None:
+        """Tell of something in this lane, without the key: an endpoint may spread it over the deltas of a stream."""
+        super().tell(kind, **self._masker.value(more))
 
     def replied(self, request: Request, reply: Reply) -> None:
         """Tell of a reply that is there; of one to come, that it is awaited."""
@@ -71,19 +81,20 @@ def perform_live(show: Show, task: Task, lanes: Sequence[Lane], endpoint: Endpoi
     No lane sees the key, and each server has an address that nobody can guess: what it serves costs money.
     """
     settings, budget, done = Settings(ALONE, most), Budget(most), list[Followed]()
+    masker = Masker([endpoint.key])
     with Upstream(endpoint.base_url, endpoint.key) as upstream, lanes_at_work():
         for lane in lanes:
-            done.append(follow(show, task, lane, upstream, budget, done))
+            done.append(follow(show, task, lane, upstream, budget, done, masker))
     result = compare("lab", task.prompt, "", task, [judge(one.run) for one in done], None)
     result = replace(result, live=live_data(upstream, settings, budget, done, interrupted=False))
-    show.tell("compared", comparison=compared_data(result))
+    show.tell("compared", comparison=masker.value(compared_data(result)))
 
 
 def follow(
-    show: Show, task: Task, lane: Lane, upstream: Upstream, budget: Budget, done: Sequence[Followed]
+    show: Show, task: Task, lane: Lane, upstream: Upstream, budget: Budget, done: Sequence[Followed], masker: Masker
 ) -> Followed:
     """Run one lane, behind the first where there is one."""
-    watched, asked = WatchedLive(show, lane.name, task), Asked()
+    watched, asked = WatchedLive(show, lane.name, task, masker), Asked()
     live = budget.limited(upstream.backend(asked))
     lockstep = Lockstep(Book(done[0].run), live, ALONE, watched.executions) if done else None
 

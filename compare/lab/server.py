@@ -89,6 +89,8 @@ class Lab:
     async def setup(self, request: Request) -> Response:
         """What the reader can choose from, and what the page's own loop works with. No key is in it."""
         here = self.environment
+        # One that is refused anyway may hold a password, or a key in its query.
+        base_url = "" if any(sign in here.base_url for sign in "@?#") else here.base_url
         return JSONResponse(
             {
                 "prompt": PROMPT,
@@ -98,7 +100,7 @@ class Lab:
                     | {"modes": list(one.modes), "system": one.system, "max_rounds": one.max_rounds}
                     for one in self.scenarios.values()
                 ],
-                "environment": {"key": bool(here.key), "base_url": here.base_url, "model": here.model},
+                "environment": {"key": bool(here.key), "base_url": base_url, "model": here.model},
                 "max_requests": MAX_REQUESTS,
                 "documents": [asdict(one) for one in DOCUMENTS],
                 "tools": [CALCULATOR.schema(), SEARCH_DOCS.schema()],
@@ -243,6 +245,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
     """The object in a body. Raises HTTPException."""
     try:
         value = json.loads(raw)
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair can be neither answered nor sent on
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

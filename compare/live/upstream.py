@@ -85,7 +85,7 @@ class Upstream:
             except (httpx.RequestError, BrokenOff) as error:
                 if line.left:
                     raise ConnectionError("the lane has left") from error
-                asked.problems[request.number] = f"{self.place}: {reason(error)}"
+                asked.problems[request.number] = f"{self.place}: {Guard(self._key).whole(reason(error))}"
                 raise BrokenOff from error
 
     def _passed_on(self, request: Request, response: httpx.Response) -> Generator[Reply | Piece, None, None]:

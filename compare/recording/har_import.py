@@ -89,7 +89,10 @@ def lanes_of(log: dict[str, Any]) -> dict[str, str]:
 def exchange_of(path: Path, number: int, entry: dict[str, Any]) -> Exchange | None:
     """One exchange; None where it is no request to a model. Raises RecordingError."""
     asked = dict_in(entry, "request")
-    target = urlsplit(text_in(asked, "url")).path
+    try:
+        target = urlsplit(text_in(asked, "url")).path
+    except ValueError:  # no address, as http://[
+        return None
     raw = text_in(dict_in(asked, "postData"), "text").encode("utf-8", "replace")
     if text_in(asked, "method") != "POST" or not target.endswith("/chat/completions"):
         return None

@@ -4,6 +4,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,17 @@ def line(place: Place, data: bytes) -> tuple[str, Line]:
         checker(str(kind))(value)
     except fastjsonschema.JsonSchemaValueException as error:
         raise place.wrong(f"is no {kind} line as recording.schema.json has it: {first_words(error)}") from error
+    if kind == "header":
+        check_time(place, value["started"])
     return str(kind), value
+
+
+def check_time(place: Place, text: str) -> None:
+    """Refuse a time that no calendar has, or whose run could end behind the last one that Python knows."""
+    try:
+        datetime.fromisoformat(text) + timedelta(days=3)
+    except (ValueError, OverflowError) as error:
+        raise place.wrong(f"begins at a time that is none: {short(text)}") from error
 
 
 def check_version(place: Place, value: Line) -> None:

@@ -150,7 +150,7 @@ def prompts_of(recording: Recording) -> list[tuple[Task, list[RecordedRun]]]:
 
 
 def replay_prompt(
-    task: Task, recorded: Sequence[RecordedRun], lanes: Sequence[Lane], pace: str = FAST
+    task: Task, recorded: Sequence[RecordedRun], lanes: Sequence[Lane], pace: str = FAST, name: str = "replay"
 ) -> tuple[Comparison, list[Replay]]:
     """Run the lanes against the recorded runs of one task: each against its own, or the first where it has none."""
     judged, replays = [], []
@@ -167,4 +167,4 @@ def replay_prompt(
         its_own = source.run.lane == lane.name and source.ended
         then = judge(source.run).observed if its_own else None
         replays.append(Replay(lane.name, source.run.lane, backend.misses, backend.unused, then, now.observed))
-    return compare("replay", task.prompt, "", task, judged, None), replays
+    return compare(name, task.prompt, "", task, judged, None), replays

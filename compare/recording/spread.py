@@ -9,7 +9,9 @@ from compare.report import as_text
 from compare.secrets import MASK, Edit, Masker, edited
 from compare.streams import read_message, spell
 
-DATA = re.compile(rb"^data: ?([^\r\n]*)", re.MULTILINE)
+DATA = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data: ?([^\r\n]*)")
+"""A line of data: at the beginning, where a byte order mark may stand, or behind any of the three ends of a line."""
+LINE_ENDS = (b"\n", b"\r", b"\r\n")
 Path = tuple[str | int, ...]
 
 
@@ -48,12 +50,25 @@ def bytes_of(value: str | dict[str, str]) -> bytes:
 
 def events_of(body: bytes) -> Iterator[tuple[int, int, Any]]:
     """Where the JSON of each event stands, and its value."""
+    lines: list[re.Match[bytes]] = []
     for found in DATA.finditer(body):
+        if lines and body[lines[-1].end() : found.start()] not in LINE_ENDS:
+            yield from values_of(lines)
+            lines = []
+        lines.append(found)
+    yield from values_of(lines)
+
+
+def values_of(lines: list[re.Match[bytes]]) -> Iterator[tuple[int, int, Any]]:
+    """The JSON in lines of data that follow each other: in all of them as one event, else in each for itself."""
+    for part in [lines, *([line] for line in lines)] if lines else []:
         try:
-            value = read_message(found[1].decode())
+            value = read_message(b"\n".join(line[1] for line in part).decode())
         except (ValueError, RecursionError):
             continue  # no JSON, so nobody joins it to anything
-        yield found.start(1), found.end(1), value
+        yield part[0].start(1), part[-1].end(1), value
+        if part is lines:
+            return
 
 
 def strings(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
