@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from compare.lanes import Lane, load_lanes
-from compare.live.meaning import Asked, compare_requests, request_legend
+from compare.live.failures import Asked
+from compare.live.meaning import compare_requests, request_legend
 from compare.replies import Piece, ScriptedStream
 from compare.runner import Execution
 from tests.live_servers import body, endpoint, exchanges, live, sends, told
@@ -103,6 +104,34 @@ def test_a_failure_may_be_told_in_other_words() -> None:
     raised = ran(error=ValueError("no"))
     assert ({"error-wording"}, []) == compared(failed, worded, raised, raised)
     assert (set(), ["messages[2].content"]) == compared(failed, told_with("a"), raised, ran(result=12))
+
+
+@pytest.mark.parametrize("content", ["", "42", '{"a": 1}', None])
+def test_what_has_no_words_of_a_failure_tells_none(content: Any) -> None:
+    """The tool raised, and the model hears of a result that nobody has, or of nothing."""
+    failed, raised = told_with("a", content='{"ok": false, "error": "no"}'), ran(error=ValueError("no"))
+    assert (set(), ["messages[2].content"]) == compared(failed, told_with("a", content=content), raised, raised)
+
+
+@pytest.mark.parametrize("words", ["Error: {}", '{{"ok": false, "error": "{}"}}'])
+def test_failures_under_each_other_s_ids_are_another_thing(words: str) -> None:
+    """Two calls fail for different reasons, and the second lane tells each the other's."""
+    texts = ("division by zero", "no such file")
+    arguments = ('{"x": 1}', '{"x": 2}')
+    calls = [
+        {"id": f"c{number}", "type": "function", "function": {"name": "t", "arguments": text}}
+        for number, text in enumerate(arguments)
+    ]
+    uses = [Execution(1, "t", {"x": number + 1}, {}, None, OSError(text), 0.0) for number, text in enumerate(texts)]
+
+    def told(*said: str) -> list[dict[str, Any]]:
+        results = [{"role": "tool", "tool_call_id": f"c{number}", "content": one} for number, one in enumerate(said)]
+        return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
+
+    first = told(*(f'{{"ok": false, "error": "{text}"}}' for text in texts))
+    right, swapped = told(*map(words.format, texts)), told(*map(words.format, reversed(texts)))
+    assert [] == compared(first, right, uses, uses)[1]
+    assert (set(), ["messages[2].content", "messages[3].content"]) == compared(first, swapped, uses, uses)
 
 
 def test_of_a_lane_whose_tools_nobody_saw_only_its_own_word_counts() -> None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compare.diff import Difference
-from compare.live.meaning import Asked, Meaning, compare_requests
+from compare.live.failures import Asked
+from compare.live.meaning import Meaning, compare_requests
 from compare.replies import Reply
 from compare.runner import Execution, Run
 from compare.server import Backend, Exchange, Request

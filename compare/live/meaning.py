@@ -1,15 +1,15 @@
 """When two requests mean the same: key by key, and after tolerances that have a name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
 from compare.diff import Diff, Difference, differences
+from compare.live.failures import Asked, failed_at
 from compare.live.ids import names_of_ids, with_ids
 from compare.replies import compact
 from compare.results import envelope, says
-from compare.runner import Execution
 from compare.tolerances import argument_bytes, error_wording, key_order, name_of, reason_of, result_envelope
 from compare.values import MISSING, equal
 
@@ -19,27 +19,6 @@ WORDING = ("description", "title", "additionalProperties", "default", "$schema")
 """Keys of a parameter's JSON Schema that name neither the parameter nor its type."""
 SAYING_NOTHING: dict[str, tuple[Any, ...]] = {"required": ([],), "strict": (None, False)}
 """Values of other keys of a tool that say the same as no key."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One request to the model: its envelope, its messages, and the uses of tools that the lane had made by then.
-
-    `executions` is None for a lane whose tools ran where nobody saw them.
-    """
-
-    envelope: dict[str, Any]
-    messages: list[Any]
-    executions: Sequence[Execution] | None = None
-
-    def failed(self, content: Any) -> bool:
-        """Whether a tool message tells the model that the call failed: by its own word, else by what the tools did."""
-        observation = envelope(content)
-        if observation is not None:
-            return observation["ok"] is False
-        return self.executions is not None and not any(
-            use.error is None and says(content, use.result) for use in self.executions
-        )
 
 
 @dataclass
@@ -103,7 +82,8 @@ def compare_requests(first: Asked, other: Asked) -> Meaning:
     for index, (one, two) in enumerate(zip_longest(first.messages, messages, fillvalue=MISSING)):
         path = f"messages[{index}]"
         if is_result(one) and is_result(two):
-            one, two = same_told(one, two, first, other, found)
+            failed = failed_at(first, index), failed_at(other, index)
+            one, two = same_told(one, two, failed, found)
         elif isinstance(one, dict) and isinstance(two, dict):
             one, two = same_text(one, two, found)
         found.differences += message_difference(one, two, path, found)
@@ -152,12 +132,12 @@ def is_result(message: Any) -> bool:
     return isinstance(message, dict) and message.get("role") == "tool"
 
 
-def same_told(one: Any, other: Any, first: Asked, second: Asked, found: Meaning) -> tuple[Any, Any]:
+def same_told(one: Any, other: Any, failed: tuple[bool, bool], found: Meaning) -> tuple[Any, Any]:
     """Two tool messages; where they tell the same result or failure, the second with the first one's content."""
     said, told = one.get("content"), other.get("content")
     if equal(said, told):
         return one, other
-    if error_wording(not first.failed(said), not second.failed(told)):
+    if error_wording(*(not one for one in failed)):
         taken = name_of(error_wording)
     elif any(tells(*pair) for pair in ((said, told), (told, said))):
         taken = name_of(result_envelope)
