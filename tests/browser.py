@@ -23,6 +23,13 @@ class Opened:
     said: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Listen from the start."""
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", self.dismissed)
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
     def dismissed(self, dialog: "Dialog") -> None:
         """Take away a dialog that popped up, and keep what it said."""
         self.said.append(dialog.message)
@@ -47,11 +54,7 @@ class Pages:
             java_script_enabled=script,
         )
         opened = Opened(context.new_page())
-        opened.page.on("console", lambda message: opened.said.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
-        opened.page.on("dialog", opened.dismissed)
         own = path.as_uri()
-        opened.page.on("request", lambda request: opened.asked.append(request.url))
         opened.page.goto(own + place)
         opened.asked = [url for url in opened.asked if url.partition("#")[0] != own]
         opened.page.on("framenavigated", lambda frame: opened.asked.append(frame.url) if own not in frame.url else None)

@@ -2,15 +2,15 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import browser
 from tests.labs import Opened
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Dialog, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 LOOP = ["sent", "came", "ran", "sent", "came", "end"]
 """The blocks of a lane that has its calls answered in the second round."""
@@ -19,18 +19,8 @@ OPEN_ALL = """async () => { for (let round = 0; round < 4; round++) {
     await new Promise(go => setTimeout(go, 30)); } }"""
 
 
-@dataclass
-class Visit:
-    """A page of a lab in the browser, with what it said on its console or popped up, and the addresses it asked for."""
-
-    page: "Page"
-    said: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-
-    def dismissed(self, dialog: "Dialog") -> None:
-        """Take note of something that popped up."""
-        self.said.append(dialog.message)
-        dialog.dismiss()
+Visit = browser.Opened
+"""A page of a lab in the browser."""
 
 
 class Visits:
@@ -49,10 +39,6 @@ class Visits:
         )
         self.contexts.append(context)
         visit = Visit(context.new_page())
-        visit.page.on("console", lambda message: visit.said.append(message.text))
-        visit.page.on("pageerror", lambda error: visit.said.append(str(error)))
-        visit.page.on("dialog", visit.dismissed)
-        visit.page.on("request", lambda request: visit.asked.append(request.url))
         visit.page.set_default_timeout(15_000)
         visit.page.goto(lab.address + place)
         visit.page.wait_for_selector("html.ready", state="attached")

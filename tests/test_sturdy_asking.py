@@ -39,6 +39,7 @@ from tests.test_raw_stream import (
     stream,
     wire,
 )
+from toolbox.watch import GRACE
 
 SHORT = TIMEOUT / 2
 HELLO = plain({"role": "assistant", "content": "hello"})
@@ -136,7 +137,7 @@ def test_nothing_is_awaited_behind_done(way: Ask) -> None:
         *_, turn = way(server, question(timeout=60.0))
     assert isinstance(turn, Turn)
     assert turn.whole
-    assert asking.GRACE * 0.9 < time.monotonic() - start < asking.GRACE + 1
+    assert GRACE * 0.9 < time.monotonic() - start < GRACE + 1
 
 
 def test_a_connection_is_used_again(way: Ask) -> None:

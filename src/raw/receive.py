@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from protocol import DEVIATIONS, Assembly, Message, SseReader
-from toolbox.watch import Watch
+from toolbox.watch import GRACE, Watch
 
 log = logging.getLogger("raw")
 
@@ -16,9 +16,6 @@ Turn = tuple[Message, Any, bool]
 
 BROKEN = (httpx.TransportError, httpx.DecodingError)
 """What httpx raises when no whole reply comes."""
-
-GRACE = 0.5
-"""Seconds that a server has behind [DONE] to end its reply. Only then can the connection be used again."""
 
 
 class NoAnswer(Exception):

@@ -7,11 +7,8 @@ import httpx
 
 from protocol import error_text, read_json, read_reply
 from raw.receive import BROKEN, NoAnswer, Turn, broken, read_body, read_stream
+from toolbox.retry import wait_after
 from toolbox.watch import Watch
-
-RETRIED = {408, 409, 429}
-LONGEST_WAIT = 60.0
-"""Seconds. A server that asks for more patience than this is not waited for."""
 
 
 class Endpoint:
@@ -61,20 +58,14 @@ class Endpoint:
             else:
                 if 200 <= response.status_code < 300:
                     return (*read_reply(content), True)
-                wait = retry_after(response, wait)
-                retried = response.status_code in RETRIED or response.status_code >= 500
-                if last or not retried or wait > LONGEST_WAIT:
+                pause = wait_after(response.status_code, response.headers.get("retry-after", ""), wait)
+                if last or pause is None:
                     raise NoAnswer("http-error", f"HTTP {response.status_code}: {said(content)}")
+                wait = pause
             finally:
                 self._watch.stop()
             time.sleep(wait)
         raise AssertionError("the last try returns or raises")
-
-
-def retry_after(response: httpx.Response, otherwise: float) -> float:
-    """Seconds to wait before the next try: what `Retry-After` says in seconds, else the default given."""
-    value = response.headers.get("retry-after", "")
-    return float(value) if value.isascii() and value.isdigit() else otherwise
 
 
 def said(body: bytes) -> str:

@@ -12,6 +12,8 @@ CONNECTED = {"connection.connect_tcp.complete", "connection.start_tls.complete",
 """The events of httpx's trace that bring a new connection."""
 
 SHORTEST_SLEEP = 0.005
+GRACE = 0.5
+"""Seconds that a server has behind [DONE] to end its reply. Only then can the connection be used again."""
 
 
 class Watch:

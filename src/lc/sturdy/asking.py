@@ -18,17 +18,13 @@ import openai
 
 from lc.sturdy.reply import Reply
 from lc.sturdy.wire import Turn
-from toolbox.watch import Watch
+from toolbox.retry import LONGEST_WAIT, wait_after
+from toolbox.watch import GRACE, Watch
 
 log = logging.getLogger("lc")
 
-RETRIED = {408, 409, 429}
-LONGEST_WAIT = 60.0
-"""Seconds. A server that asks for more patience than this is not waited for."""
 SHORTEST = 1e-6
 """Seconds. Of less, sockets make an error or no timeout at all."""
-GRACE = 0.5
-"""Seconds that a server has behind [DONE] to end its reply. Only then can the connection be used again."""
 BROKEN = (httpx2.TransportError, httpx2.DecodingError)
 """What the HTTP client raises when no whole reply comes."""
 
@@ -102,13 +98,11 @@ def pause(error: openai.APIError, attempt: int, question: Question, reply: Reply
     """Seconds to wait before the request is sent again; None when it is not. Every retry is told and logged."""
     if attempt == question.max_retries or reply.begun:
         return None
-    wait: float = 0.5 * 2**attempt
+    backoff: float = 0.5 * 2**attempt
+    wait: float | None = backoff
     if isinstance(error, openai.APIStatusError):
-        if error.status_code not in RETRIED and error.status_code < 500:
-            return None
-        asked = error.response.headers.get("retry-after", "")
-        wait = float(asked) if asked.isascii() and asked.isdigit() else wait
-    if wait > LONGEST_WAIT or wait >= question.at_most:
+        wait = wait_after(error.status_code, error.response.headers.get("retry-after", ""), backoff)
+    if wait is None or wait > LONGEST_WAIT or wait >= question.at_most:
         return None
     log.info("[retry] %d of %d in %g s: %s", attempt + 1, question.max_retries, wait, error.message)
     question.told({"type": "retry", "attempt": attempt + 1, "seconds": wait, "error": error.message})
